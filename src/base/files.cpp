@@ -1,0 +1,184 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace fuseproof {
+namespace {
+
+[[noreturn]] void fail(const char* action, const Path& path, int error) {
+  const bool absent = error == ENOENT || error == ENOTDIR;
+  throw Error(absent ? ErrorKind::kBadInput : ErrorKind::kIo,
+              fmt::format("cannot {} {}: {}", action, path.string(),
+                          std::generic_category().message(error)));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int close() {
+    const int result = ::close(fd_);
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+class MappedFile : public FileContent {
+ public:
+  MappedFile(void* data, std::size_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
+  ~MappedFile() override {
+    if (size_bytes_ > 0) ::munmap(data_, size_bytes_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const override {
+    return {static_cast<const std::byte*>(data_), size_bytes_};
+  }
+
+ private:
+  void* data_;
+  std::size_t size_bytes_;
+};
+
+// Unique among all processes and threads that write into the same folder.
+Path temporary_sibling(const Path& path) {
+  static std::atomic<unsigned> counter = 0;
+  return path.parent_path() /
+         fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
+}
+
+void write_all(int fd, std::span<const std::byte> content, const Path& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path, errno);
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+class RealFileSystem : public FileSystem {
+ public:
+  std::string read_text(const Path& path) override {
+    const std::shared_ptr<const FileContent> content = map(path);
+    const std::span<const std::byte> bytes = content->bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  std::string read_stream(const Path& path) override {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) fail("open", path, errno);
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (true) {
+      const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail("read", path, errno);
+      if (count == 0) return text;
+      text.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+  }
+
+  std::shared_ptr<const FileContent> map(const Path& path) override {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) fail("open", path, errno);
+    struct stat status = {};
+    if (::fstat(file.get(), &status) != 0) fail("read", path, errno);
+    if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
+    const auto size_bytes = static_cast<std::size_t>(status.st_size);
+    if (size_bytes == 0) return std::make_shared<MappedFile>(nullptr, 0);
+    void* data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (data == MAP_FAILED) fail("map", path, errno);
+    return std::make_shared<MappedFile>(data, size_bytes);
+  }
+
+  void write_atomically(const Path& path, std::span<const std::byte> content) override {
+    const Path temporary = temporary_sibling(path);
+    try {
+      Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (file.get() < 0) fail("create", temporary, errno);
+      write_all(file.get(), content, path);
+      if (file.close() != 0) fail("write", path, errno);
+      rename(temporary, path);
+    } catch (...) {
+      ::unlink(temporary.c_str());
+      throw;
+    }
+  }
+
+  bool exists(const Path& path) override {
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) == 0) return true;
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    fail("look up", path, errno);
+  }
+
+  std::uint64_t size_bytes(const Path& path) override {
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0) fail("look up", path, errno);
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+
+  std::vector<std::string> list(const Path& folder) override {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      names.push_back(entry->path().filename().string());
+    }
+    if (error) fail("list", folder, error.value());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void create_folders(const Path& folder) override {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) fail("create the folder", folder, error.value());
+  }
+
+  bool create_new_folder(const Path& folder) override {
+    if (::mkdir(folder.c_str(), 0777) == 0) return true;
+    if (errno == EEXIST) return false;
+    fail("create the folder", folder, errno);
+  }
+
+  void rename(const Path& from, const Path& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0) fail("rename a file to", to, errno);
+  }
+
+  void remove(const Path& path) override {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path, errno);
+  }
+};
+
+}  // namespace
+
+FileSystem& real_file_system() {
+  static RealFileSystem instance;
+  return instance;
+}
+
+}  // namespace fuseproof
