@@ -1,5 +1,5 @@
-// Element types, under PyTorch's names. Fuseproof knows every dtype by name and size, whether or not
-// a given room can compute with it; a room that cannot says so with ErrorKind::kUnsupported.
+// Element types, under PyTorch's names. Fuseproof knows every dtype by name and size, whether or
+// not a given room can compute with it; a room that cannot says so with ErrorKind::kUnsupported.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,8 @@ std::size_t dtype_size_bytes(DType dtype);
 
 DTypeClass dtype_class(DType dtype);
 
-// Bits of the significand including the hidden one (24 for float32) of a float dtype, or of the parts
-// of a complex one; 0 otherwise.
+// Bits of the significand including the hidden one (24 for float32) of a float dtype, or of the
+// parts of a complex one; 0 otherwise.
 int dtype_significand_bits(DType dtype);
 
 // The dtype of the real and imaginary parts of a complex dtype; any other dtype is its own part.

@@ -1,8 +1,8 @@
 // The one error type that crosses Fuseproof's boundaries (command line, Python, worker processes).
 //
-// A message says what happened, where (file, kernel, node) and what to do next. The kind decides the
-// exit status of the command line and the Python exception class; both come from the one table in
-// error.cpp, so that they cannot drift apart.
+// A message says what happened, where (file, kernel, node) and what to do next. The kind decides
+// the exit status of the command line and the Python exception class; both come from the one table
+// in error.cpp, so that they cannot drift apart.
 #pragma once
 
 #include <stdexcept>

@@ -69,7 +69,8 @@ std::int64_t JsonObject::integer(std::string_view key) const {
 
 std::uint64_t JsonObject::size(std::string_view key) const {
   const Json& value = raw(key);
-  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0)) {
+  if (!value.is_number_integer() ||
+      (!value.is_number_unsigned() && value.get<std::int64_t>() < 0)) {
     fail(key, "is not a non-negative integer");
   }
   return value.get<std::uint64_t>();

@@ -145,4 +145,18 @@ Errors compare_errors(const Packed& kernel, const Packed& eager, std::span<const
   });
 }
 
+void widen_envelope(const Packed& sample, std::span<const double> exact,
+                    std::span<double> half_width) {
+  require_counts(sample, exact.size(), half_width.size());
+  formats::visit(sample.dtype, [&]<class Format>(Format) {
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      const auto bits = formats::load<Format>(sample.bytes.data(), i);
+      if (!std::isfinite(exact[i])) continue;
+      const double distance = Format::is_finite(bits) ? std::fabs(Format::value(bits) - exact[i])
+                                                      : std::numeric_limits<double>::infinity();
+      half_width[i] = std::max(half_width[i], distance);
+    }
+  });
+}
+
 }  // namespace fuseproof

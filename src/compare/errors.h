@@ -49,4 +49,10 @@ struct Errors {
 Errors compare_errors(const Packed& kernel, const Packed& eager, std::span<const double> exact,
                       std::span<const double> envelope, const ErrorTolerance& tolerance);
 
+// Widens an envelope round `exact` so that it reaches one more sample of the same values:
+// half_width[i] becomes at least |sample[i] − exact[i]|; infinite where the sample is not finite
+// and exact is. All counts in parts, as above.
+void widen_envelope(const Packed& sample, std::span<const double> exact,
+                    std::span<double> half_width);
+
 }  // namespace fuseproof

@@ -42,7 +42,8 @@ Argument object_from_json(const Json& value, const std::string& where) {
 
 // As Python writes it: a float that is a whole number keeps its ".0".
 std::string float_text(double value) {
-  const bool is_whole = std::isfinite(value) && value == std::floor(value) && std::abs(value) < 1e16;
+  const bool is_whole =
+      std::isfinite(value) && value == std::floor(value) && std::abs(value) < 1e16;
   return is_whole ? fmt::format("{:.1f}", value) : fmt::format("{}", value);
 }
 
@@ -152,25 +153,30 @@ const Node* Graph::find(const std::string& name) const {
 
 Json to_json(const Argument& argument) {
   return std::visit(
-      Overloaded{[](const None&) { return Json(); }, [](bool value) { return Json(value); },
-                 [](std::int64_t value) { return Json(value); },
-                 [](double value) {
-                   return std::isfinite(value) ? Json(value) : Json{{"float", float_to_json(value)}};
-                 },
-                 [](const std::string& value) { return Json(value); },
-                 [](const Complex& value) {
-                   return Json{{"complex", {float_to_json(value.real), float_to_json(value.imag)}}};
-                 },
-                 [](const NodeRef& value) { return Json{{"node", value.name}}; },
-                 [](const TorchConstant& value) { return Json{{value.kind, value.name}}; },
-                 [](const Symbol& value) {
-                   return Json{{"symbol", value.expression}, {"hint", value.hint}};
-                 },
-                 [](const ArgumentList& list) {
-                   Json array = Json::array();
-                   for (const Argument& element : list) array.push_back(to_json(element));
-                   return array;
-                 }},
+      Overloaded{
+          [](const None&) { return Json(); }, [](bool value) { return Json(value); },
+          [](std::int64_t value) { return Json(value); },
+          [](double value) {
+            return std::isfinite(value) ? Json(value) : Json{{"float", float_to_json(value)}};
+          },
+          [](const std::string& value) { return Json(value); },
+          [](const Complex& value) {
+            return Json{{"complex", {float_to_json(value.real), float_to_json(value.imag)}}};
+          },
+          [](const NodeRef& value) {
+            return Json{{"node", value.name}};
+          },
+          [](const TorchConstant& value) {
+            return Json{{value.kind, value.name}};
+          },
+          [](const Symbol& value) {
+            return Json{{"symbol", value.expression}, {"hint", value.hint}};
+          },
+          [](const ArgumentList& list) {
+            Json array = Json::array();
+            for (const Argument& element : list) array.push_back(to_json(element));
+            return array;
+          }},
       argument.value);
 }
 
@@ -199,7 +205,8 @@ Graph graph_from_json(const JsonObject& object) {
     Node node = node_from_json(entry);
     for_each_node_ref(node, [&](const NodeRef& ref) {
       if (!known.contains(ref.name)) {
-        entry.fail("arguments", fmt::format("refers to `{}`, which no earlier node defines", ref.name));
+        entry.fail("arguments",
+                   fmt::format("refers to `{}`, which no earlier node defines", ref.name));
       }
     });
     if (!known.insert(node.name).second) entry.fail("name", "repeats an earlier node's");

@@ -1,6 +1,6 @@
 // An FX graph as plain data: nodes in execution order, each with its target, arguments and the
-// metadata of its value. This is what capture reads out of torch and what the reference runs; it knows
-// nothing of torch itself.
+// metadata of its value. This is what capture reads out of torch and what the reference runs; it
+// knows nothing of torch itself.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Argument;
 //   {"node": "add_1"}                           another node's value
 //   {"float": "nan" | "inf" | "-inf"}           a float that JSON cannot write
 //   {"complex": [re, im]}
-//   {"dtype": "float32"}  {"device": "cpu"}  {"layout": "strided"}  {"memory_format": "channels_last"}
+//   {"dtype": "float32"}  {"device": "cpu"}  {"layout": "strided"}  {"memory_format":
+//   "channels_last"}
 //   {"symbol": "s0 + 1", "hint": 9}             a symbolic size with the value seen at compile time
 struct NodeRef {
   std::string name;
@@ -49,8 +50,8 @@ struct Symbol {
 using ArgumentList = std::vector<Argument>;
 
 struct Argument {
-  std::variant<None, bool, std::int64_t, double, std::string, Complex, NodeRef, TorchConstant, Symbol,
-               ArgumentList>
+  std::variant<None, bool, std::int64_t, double, std::string, Complex, NodeRef, TorchConstant,
+               Symbol, ArgumentList>
       value;
   bool operator==(const Argument&) const = default;
 };
@@ -71,8 +72,8 @@ struct Node {
   std::string target = {};
   std::vector<Argument> arguments = {};
   std::vector<NamedArgument> keywords = {};
-  // The value's metadata: one layout for a tensor, several for a tuple of tensors (an element that is
-  // no tensor has none), empty for a value that is no tensor.
+  // The value's metadata: one layout for a tensor, several for a tuple of tensors (an element that
+  // is no tensor has none), empty for a value that is no tensor.
   std::vector<std::optional<Layout>> values = {};
   bool is_tuple = false;
   std::string source_file = {};  // the user's line that this node came from; empty when unknown

@@ -148,9 +148,9 @@ std::vector<Arena::BandDamage> Arena::damaged_bands() const {
     const std::size_t front = slot.begin + kPage;
     const std::size_t rear = slot.offset + slot.size_bytes;
     std::int64_t first = 0;
-    std::size_t count = changed(base_ + front, base_ + slot.offset,
-                                static_cast<std::int64_t>(front) -
-                                    static_cast<std::int64_t>(slot.offset), first);
+    std::size_t count =
+        changed(base_ + front, base_ + slot.offset,
+                static_cast<std::int64_t>(front) - static_cast<std::int64_t>(slot.offset), first);
     if (count > 0) damage.push_back({index, first, count});
     count = changed(base_ + rear, base_ + slot.end - kPage,
                     static_cast<std::int64_t>(slot.size_bytes), first);

@@ -6,11 +6,11 @@
 //   | guard page | front band … | storage | rear band … | guard page |
 //
 // The storage's address modulo 64 is the one that it had in the program (vector bodies and scalar
-// tails follow the address), and its end lies as near to the rear guard page as that allows: the rear
-// band has 0 to 63 bytes, the front band at least 64. Guard
-// pages are made inaccessible by the process that calls the kernel; the bands hold a known pattern.
-// The mapping is a memfd: the computing process maps the same descriptor. Rejected: one mapping for
-// each storage (many descriptors to pass), and malloc with red zones (no page protection).
+// tails follow the address), and its end lies as near to the rear guard page as that allows: the
+// rear band has 0 to 63 bytes, the front band at least 64. Guard pages are made inaccessible by the
+// process that calls the kernel; the bands hold a known pattern. The mapping is a memfd: the
+// computing process maps the same descriptor. Rejected: one mapping for each storage (many
+// descriptors to pass), and malloc with red zones (no page protection).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Content hashes: xxHash's 128-bit XXH3, written as 32 lower-case hex digits (big-endian, as the xxhsum
-// tool prints them). They name blobs and tell edited files from untouched ones; they are no defence
-// against someone who wants a collision.
+// Content hashes: xxHash's 128-bit XXH3, written as 32 lower-case hex digits (big-endian, as the
+// xxhsum tool prints them). They name blobs and tell edited files from untouched ones; they are no
+// defence against someone who wants a collision.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@
 namespace fuseproof {
 namespace {
 
-// Calls visit(first, count, stride) for each innermost row, in row-major order; first and stride count
-// elements of the storage.
+// Calls visit(first, count, stride) for each innermost row, in row-major order; first and stride
+// count elements of the storage.
 template <typename Visitor>
 void for_each_row(const Layout& layout, Visitor&& visit) {
   if (element_count(layout) == 0) return;

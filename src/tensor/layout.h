@@ -1,5 +1,5 @@
-// Where the elements of a tensor stand in its storage: dtype, shape, strides and offset, all counted
-// in elements, as torch counts them. A layout owns no memory.
+// Where the elements of a tensor stand in its storage: dtype, shape, strides and offset, all
+// counted in elements, as torch counts them. A layout owns no memory.
 #pragma once
 
 #include <cstddef>

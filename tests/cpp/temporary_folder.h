@@ -11,7 +11,8 @@ namespace fuseproof {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fuseproof-test-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "fuseproof-test-XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }

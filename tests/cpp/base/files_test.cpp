@@ -65,7 +65,8 @@ TEST_CASE("a folder cannot be read as a file") {
 
 TEST_CASE("a write into a missing folder fails and leaves nothing") {
   const TemporaryFolder folder;
-  CHECK_THROWS_AS(real_file_system().write_text_atomically(folder.path() / "no" / "file", "x"), Error);
+  CHECK_THROWS_AS(real_file_system().write_text_atomically(folder.path() / "no" / "file", "x"),
+                  Error);
   CHECK(real_file_system().list(folder.path()).empty());
 }
 

@@ -49,10 +49,8 @@ TEST_CASE("intact bands are reported as such, damaged ones with place and size")
 
 TEST_CASE("another mapping of the same memory sees writes, a private one keeps its own") {
   Arena arena = Arena::create(requests());
-  Arena shared =
-      Arena::attach(::dup(arena.fd()), arena.description(), Arena::Sharing::kShared);
-  Arena separate =
-      Arena::attach(::dup(arena.fd()), arena.description(), Arena::Sharing::kPrivate);
+  Arena shared = Arena::attach(::dup(arena.fd()), arena.description(), Arena::Sharing::kShared);
+  Arena separate = Arena::attach(::dup(arena.fd()), arena.description(), Arena::Sharing::kPrivate);
   shared.storage(0)[5] = std::byte{42};
   CHECK(arena.storage(0)[5] == std::byte{42});
   separate.storage(0)[5] = std::byte{7};

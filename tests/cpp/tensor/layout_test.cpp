@@ -107,6 +107,7 @@ TEST_CASE("malformed layouts are refused with the field's name") {
   CHECK_THROWS_WITH(parsed(R"({"dtype": "bool", "shape": [2], "strides": [1], "offset": -1})"),
                     "l.json: field `offset` is negative");
   CHECK_THROWS_WITH(
-      parsed(R"({"dtype": "int64", "shape": [4294967296, 4294967296], "strides": [1, 1], "offset": 0})"),
+      parsed(
+          R"({"dtype": "int64", "shape": [4294967296, 4294967296], "strides": [1, 1], "offset": 0})"),
       "l.json: field `shape` describes an impossible size");
 }
