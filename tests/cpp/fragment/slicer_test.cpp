@@ -1,0 +1,382 @@
+#include "fragment/slicer.h"
+
+#include <doctest/doctest.h>
+
+#include "records.h"
+
+namespace fuseproof {
+namespace {
+
+using namespace fuseproof::testing;  // NOLINT: the vocabulary of these tests
+
+Fragment fragment_of(const GraphWriter& graph, const KernelWriter& kernel) {
+  return slice(graph.lowered(), kernel.record()).fragment;
+}
+
+TEST_CASE("a chain of calls stops at the kernel's arguments") {
+  GraphWriter graph;
+  graph.input("x").input("y").call("add", "aten.add.Tensor", {"x", "y"});
+  graph.realised("relu", "aten.relu.default", {"add"}, "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("in", "y").argument("out", "buf0");
+  kernel.step({"x", "y"}, "buf0", {"add", "relu"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure.empty());
+  CHECK(calls(fragment) == "add relu");
+  CHECK(inputs(fragment) == "x@0 y@1");
+  CHECK(outputs(fragment) == "relu@2");
+  CHECK_FALSE(fragment.outputs[0].layout.has_value());
+  CHECK_FALSE(fragment.inputs[0].layout.has_value());
+}
+
+TEST_CASE("outputs stand in the kernel's order, not the graph's") {
+  GraphWriter graph;
+  graph.input("x");
+  graph.realised("first", "aten.sin.default", {"x"}, "buf0");
+  graph.realised("second", "aten.cos.default", {"x"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf1").argument("out", "buf0");
+  kernel.step({"x"}, "buf0", {"first"}).step({"x"}, "buf1", {"second"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "second@1 first@2");
+  CHECK(calls(fragment) == "first second");
+}
+
+TEST_CASE("a value that is an output and feeds another one is computed once") {
+  GraphWriter graph;
+  graph.input("x");
+  graph.realised("sin", "aten.sin.default", {"x"}, "buf0");
+  graph.realised("exp", "aten.exp.default", {"sin"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").argument("out", "buf1");
+  kernel.step({"x"}, "buf0", {"sin"}).step({"buf0"}, "buf1", {"exp"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(calls(fragment) == "sin exp");
+  CHECK(inputs(fragment) == "x@0");
+  CHECK(outputs(fragment) == "sin@1 exp@2");
+}
+
+TEST_CASE("a four-way fan-out shares its source") {
+  GraphWriter graph;
+  graph.input("x").call("twice", "aten.mul.Tensor", {"x", "x"});
+  KernelWriter kernel;
+  kernel.argument("in", "x");
+  for (const std::string name : {"sin", "cos", "exp", "abs"}) {
+    graph.realised(name, "aten." + name + ".default", {"twice"}, "buf_" + name);
+    kernel.argument("out", "buf_" + name);
+    kernel.step({"x"}, "buf_" + name, {"twice", name});
+  }
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(calls(fragment) == "twice sin cos exp abs");
+  CHECK(outputs(fragment) == "sin@1 cos@2 exp@3 abs@4");
+}
+
+TEST_CASE("a temporary that crosses loop nests is checked but not live") {
+  GraphWriter graph;
+  graph.input("x");
+  graph.realised("amax", "aten.amax.default", {"x"}, "buf0");
+  graph.realised("sub", "aten.sub.Tensor", {"x", "amax"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").argument("out", "buf1");
+  kernel.step({"x"}, "buf0", {"amax"}, {{"is_live", false}}).step({"buf0"}, "buf1", {"sub"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "amax@1 sub@2");
+  CHECK_FALSE(fragment.outputs[0].is_live);
+  CHECK(fragment.outputs[1].is_live);
+}
+
+TEST_CASE("an output without an FX value is unchecked, and the others stay") {
+  GraphWriter graph;
+  graph.input("x").buffer("buf0");
+  graph.realised("sin", "aten.sin.default", {"x"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").argument("out", "buf1");
+  kernel.step({"x"}, "buf0", {"sin"}, {{"is_live", false}}).step({"x"}, "buf1", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure.empty());
+  CHECK(outputs(fragment) == "?@1 sin@2");
+  CHECK(fragment.outputs[0].reason == "an output without an FX value: buf0");
+}
+
+TEST_CASE("a kernel without inputs is a fragment without inputs") {
+  GraphWriter graph;
+  graph.realised("full", "aten.full.default", {}, "buf0");
+  KernelWriter kernel;
+  kernel.argument("out", "buf0").step({}, "buf0", {"full"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure.empty());
+  CHECK(calls(fragment) == "full");
+  CHECK(fragment.inputs.empty());
+}
+
+TEST_CASE("a view of an argument is part of the fragment") {
+  GraphWriter graph;
+  graph.input("x", layout({2, 2}, {2, 1}));
+  graph.call("permute", "aten.permute.default", {"x"}, layout({2, 2}, {1, 2}));
+  graph.view_at("permute", "x", layout({2, 2}, {1, 2}));
+  graph.realised("sin", "aten.sin.default", {"permute"}, "buf0", layout({2, 2}, {2, 1}));
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(calls(fragment) == "permute sin");
+  CHECK(inputs(fragment) == "x@0");
+}
+
+TEST_CASE("a view whose base has no FX value is an input with a layout") {
+  GraphWriter graph;
+  graph.node({{"name", "mm"},
+              {"kind", "call"},
+              {"target", "aten.mm.default"},
+              {"arguments", Json::array()},
+              {"values", {vector4()}}});
+  graph.set("external_nodes", {"mm"}).buffer("buf0", layout({8}, {1}));
+  graph.view_at("mm", "buf0", layout({4}, {1}, 4));
+  graph.realised("sin", "aten.sin.default", {"mm"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "buf0").argument("out", "buf1").step({"buf0"}, "buf1", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(inputs(fragment) == "mm@0");
+  REQUIRE(fragment.inputs[0].layout.has_value());
+  CHECK(fragment.inputs[0].layout->offset == 4);
+}
+
+TEST_CASE("pieces of a concatenation are the operands of the cat") {
+  GraphWriter graph;
+  graph.input("x").input("y").call("sin", "aten.sin.default", {"x"});
+  graph.realised("cat", "aten.cat.default", {"sin", "y"}, "buf2", layout({8}, {1}));
+  graph.buffer("buf0").buffer_field("buf0", "base", "buf2").at("sin", "buf0");
+  graph.buffer("buf1").buffer_field("buf1", "base", "buf2");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("in", "y").argument("out", "buf0").argument("out", "buf1");
+  kernel.step({"x"}, "buf0", {"sin"});
+  kernel.step({"y"}, "buf1", {"cat"}, {{"piece", {{"node", "cat"}, {"index", 1}}}});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "sin@2 y@3");
+  CHECK(inputs(fragment) == "x@0 y@1");
+}
+
+TEST_CASE("a concatenation that the kernel writes is not read from its argument") {
+  GraphWriter graph;
+  graph.input("x").input("y").call("sin", "aten.sin.default", {"x"});
+  graph.call("cos", "aten.cos.default", {"y"});
+  graph.realised("cat", "aten.cat.default", {"sin", "cos"}, "buf2", layout({8}, {1}));
+  graph.buffer("buf0").buffer_field("buf0", "base", "buf2").at("sin", "buf0");
+  graph.buffer("buf1").buffer_field("buf1", "base", "buf2").at("cos", "buf1");
+  graph.realised("sum", "aten.sum.default", {"cat"}, "buf3", layout({}, {}));
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("in", "y").argument("in", "buf2");
+  kernel.argument("out", "buf0").argument("out", "buf1").argument("out", "buf3");
+  kernel.step({"x"}, "buf0", {"sin"}).step({"y"}, "buf1", {"cos"});
+  kernel.step({"buf2"}, "buf3", {"sum"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(calls(fragment) == "sin cos cat sum");
+  CHECK(inputs(fragment) == "x@0 y@1");
+  CHECK(argument_uses(graph.lowered(), kernel.record())[2] == ArgumentUse::kInOut);
+}
+
+TEST_CASE("a piece that another kernel wrote is read from the whole") {
+  GraphWriter graph;
+  graph.input("x");
+  graph.realised("mm", "aten.mm.default", {"x"}, "buf0");
+  graph.set("external_nodes", {"mm"});
+  graph.buffer_field("buf0", "base", "buf2");
+  graph.buffer_field("buf0", "base_view", layout({4}, {1}, 3)).buffer("buf2", layout({8}, {1}));
+  graph.realised("sin", "aten.sin.default", {"mm"}, "buf3");
+  KernelWriter kernel;
+  kernel.argument("in", "buf2").argument("out", "buf3").step({"buf2"}, "buf3", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(inputs(fragment) == "mm@0");
+  REQUIRE(fragment.inputs[0].layout.has_value());
+  CHECK(fragment.inputs[0].layout->offset == 3);
+}
+
+TEST_CASE("a layout copy is checked against what it copies") {
+  const Json rows = layout({2, 3}, {3, 1});
+  const Json columns = layout({2, 3}, {1, 2});
+  GraphWriter graph;
+  graph.input("weight", rows).buffer("buf0", columns);
+  KernelWriter kernel;
+  kernel.argument("in", "weight").argument("out", "buf0");
+  const Json copy = {{"copy", {{"source", "weight"}, {"view", rows}}}};
+  kernel.step({"weight"}, "buf0", {}, copy);
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure.empty());
+  CHECK(outputs(fragment) == "weight@1");
+  CHECK(calls(fragment).empty());
+}
+
+TEST_CASE("a layout copy of a part that no node stands for gets an input of its own") {
+  GraphWriter graph;
+  graph.input("weight", layout({8}, {1})).buffer("buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "weight").argument("out", "buf0");
+  const Json every_second = layout({4}, {2}, 1);
+  kernel.step({"weight"}, "buf0", {}, {{"copy", {{"source", "weight"}, {"view", every_second}}}});
+  const Fragment fragment = fragment_of(graph, kernel);
+  REQUIRE(fragment.inputs.size() == 1);
+  CHECK(fragment.outputs[0].node == fragment.inputs[0].node);
+  REQUIRE(fragment.inputs[0].layout.has_value());
+  CHECK(fragment.inputs[0].layout->strides == std::vector<std::int64_t>{2});
+  CHECK(fragment.inputs[0].layout->offset == 1);
+}
+
+TEST_CASE("a contiguous copy for a library call is that call's operand") {
+  GraphWriter graph;
+  graph.input("x").call("cos", "aten.cos.default", {"x"}).buffer("buf0");
+  graph.realised("mm", "aten.mm.default", {"cos"}, "buf1").set("external_nodes", {"mm"});
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0");
+  const Json consumers = {{{"node", "mm"}, {"index", 0}}};
+  kernel.step({"x"}, "buf0", {"cos", "mm"}, {{"consumers", consumers}});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "cos@1");
+  CHECK(calls(fragment) == "cos");
+}
+
+TEST_CASE("a graph input that was copied to another layout is found in both places") {
+  GraphWriter graph;
+  graph.input("weight").buffer("buf0").at("weight", "buf0");
+  graph.realised("sin", "aten.sin.default", {"weight"}, "buf1");
+  KernelWriter copying;
+  copying.argument("in", "weight").argument("out", "buf0");
+  copying.step({"weight"}, "buf0", {});
+  CHECK(outputs(fragment_of(graph, copying)) == "weight@1");
+  KernelWriter using_the_copy;
+  using_the_copy.argument("in", "buf0").argument("out", "buf1").step({"buf0"}, "buf1", {"sin"});
+  CHECK(inputs(fragment_of(graph, using_the_copy)) == "weight@0");
+}
+
+TEST_CASE("a constant that is no argument is appended to the arguments") {
+  GraphWriter graph;
+  graph.input("x");
+  graph.node({{"name", "c"},
+              {"kind", "constant"},
+              {"target", "_tensor_constant0"},
+              {"values", {vector4()}}});
+  graph.realised("add", "aten.add.Tensor", {"x", "c"}, "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"add", "c"});
+  const SlicedKernel sliced = slice(graph.lowered(), kernel.record());
+  CHECK(inputs(sliced.fragment) == "x@0 c@2");
+  CHECK(sliced.constants == std::vector<std::string>{"c"});
+}
+
+TEST_CASE("an output of another element order is recorded with the layout of its view") {
+  GraphWriter graph;
+  graph.input("x", layout({2, 2}, {2, 1}));
+  graph.call("sin", "aten.sin.default", {"x"}, layout({2, 2}, {2, 1}));
+  graph.buffer("buf0").at("sin", "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  REQUIRE(outputs(fragment) == "sin@1");
+  REQUIRE(fragment.outputs[0].layout.has_value());
+  CHECK(fragment.outputs[0].layout->shape == std::vector<std::int64_t>{2, 2});
+  CHECK(fragment.outputs[0].layout->strides == std::vector<std::int64_t>{2, 1});
+}
+
+// --- What stops a slice
+// -----------------------------------------------------------------------------
+
+TEST_CASE("an external call is never pulled into a fragment") {
+  GraphWriter graph;
+  graph.input("x").call("mm", "aten.mm.default", {"x"}).set("external_nodes", {"mm"});
+  graph.realised("sin", "aten.sin.default", {"mm"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf1").step({"x"}, "buf1", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure ==
+        "the value of an external call that is no argument: mm = aten.mm.default");
+  CHECK(fragment.graph.nodes.empty());
+  CHECK(outputs(fragment) == "?@1");
+}
+
+TEST_CASE("another kernel's result is never pulled into a fragment") {
+  GraphWriter graph;
+  graph.input("x").realised("sin", "aten.sin.default", {"x"}, "buf0");
+  graph.realised("cos", "aten.cos.default", {"sin"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf1").step({"x"}, "buf1", {"cos"});
+  CHECK(fragment_of(graph, kernel).failure ==
+        "the value of another kernel that is no argument: sin in buf0");
+}
+
+TEST_CASE("an input without metadata is a failure") {
+  GraphWriter graph;
+  graph.node({{"name", "x"}, {"kind", "placeholder"}, {"values", Json::array()}});
+  graph.buffer("x").at("x", "x").realised("sin", "aten.sin.default", {"x"}, "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  CHECK(fragment_of(graph, kernel).failure == "an input without metadata: x");
+}
+
+TEST_CASE("a kernel that no node stands behind has no origin") {
+  GraphWriter graph;
+  graph.input("x").buffer("buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure == "no origin: no FX node stands behind the kernel");
+  CHECK(fragment.outputs[0].reason == "an output without an origin: buf0");
+}
+
+TEST_CASE("a target that is no operator is a failure") {
+  GraphWriter graph;
+  graph.input("x").realised("cond", "python:torch.ops.higher_order.cond", {"x"}, "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"cond"});
+  CHECK(fragment_of(graph, kernel).failure ==
+        "a target that is no torch operator: cond = torch.ops.higher_order.cond");
+}
+
+TEST_CASE("an argument that could not be read is a failure") {
+  GraphWriter graph;
+  graph.input("x").realised("sin", "aten.sin.default", {"x"}, "buf0");
+  graph.set("problems", {{"sin", "a torch.Generator"}});
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  CHECK(fragment_of(graph, kernel).failure ==
+        "an argument that cannot be recorded: sin, a torch.Generator");
+}
+
+TEST_CASE("a live output of another dtype than its node is checked, so that the fault shows") {
+  GraphWriter graph;
+  graph.input("x").call("sin", "aten.sin.default", {"x"}, layout({4}, {1}, 0, "bfloat16"));
+  graph.buffer("buf0").at("sin", "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  CHECK(outputs(fragment_of(graph, kernel)) == "sin@1");
+}
+
+TEST_CASE("a temporary of another dtype than its node is not taken for it") {
+  GraphWriter graph;
+  graph.input("x").call("sin", "aten.sin.default", {"x"}, layout({4}, {1}, 0, "bfloat16"));
+  graph.buffer("buf0").at("sin", "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0");
+  kernel.step({"x"}, "buf0", {"sin"}, {{"is_live", false}});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "?@1");
+  CHECK(fragment.failure.starts_with("an output of another dtype or shape than its FX node"));
+}
+
+TEST_CASE("a value of another shape than its buffer is not taken for it") {
+  GraphWriter graph;
+  graph.input("x").call("sum", "aten.sum.default", {"x"}, layout({2}, {1}));
+  graph.buffer("buf0").at("sum", "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sum"});
+  CHECK(outputs(fragment_of(graph, kernel)) == "?@1");
+}
+
+TEST_CASE("symbolic sizes are a failure, not a crash") {
+  GraphWriter graph;
+  graph.input("x").realised("sin", "aten.sin.default", {"x"}, "buf0").set("is_static", false);
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").argument("size", "s0");
+  kernel.step({"x"}, "buf0", {"sin"});
+  CHECK(fragment_of(graph, kernel).failure == "symbolic sizes are not handled yet: buf0");
+}
+
+}  // namespace
+}  // namespace fuseproof
