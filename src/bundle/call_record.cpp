@@ -1,0 +1,108 @@
+#include "bundle/call_record.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace fuseproof {
+namespace {
+
+Json storage_to_json(const CallStorage& storage) {
+  Json json = {{"size_bytes", storage.size_bytes}, {"address_mod_64", storage.address_mod_64}};
+  if (!storage.blob.empty()) json["blob"] = storage.blob;
+  if (!storage.omitted.empty()) json["omitted"] = storage.omitted;
+  return json;
+}
+
+CallStorage storage_from_json(const JsonObject& object) {
+  CallStorage storage;
+  storage.size_bytes = object.size("size_bytes");
+  storage.address_mod_64 = static_cast<std::uint32_t>(object.size("address_mod_64"));
+  if (storage.address_mod_64 >= 64) object.fail("address_mod_64", "is not below 64");
+  storage.blob = object.string_or("blob", "");
+  storage.omitted = object.string_or("omitted", "");
+  const bool is_hash = storage.blob.size() == 32 &&
+                       storage.blob.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!storage.blob.empty() && !is_hash) object.fail("blob", "is not a 128-bit hash in hex");
+  if (storage.blob.empty() && storage.omitted.empty()) {
+    object.fail("blob", "is missing, and `omitted` gives no reason");
+  }
+  return storage;
+}
+
+Json argument_to_json(const CallArgument& argument) {
+  switch (argument.kind) {
+    case CallArgument::Kind::kInteger: return {{"integer", argument.integer}};
+    case CallArgument::Kind::kFloat: return {{"float", float_to_json(argument.number)}};
+    case CallArgument::Kind::kTensor: break;
+  }
+  return {{"storage", argument.storage}, {"layout", to_json(argument.layout)}};
+}
+
+CallArgument argument_from_json(const JsonObject& object,
+                                const std::vector<CallStorage>& storages) {
+  CallArgument argument;
+  if (object.has("integer")) {
+    argument.kind = CallArgument::Kind::kInteger;
+    argument.integer = object.integer("integer");
+    return argument;
+  }
+  if (object.has("float")) {
+    argument.kind = CallArgument::Kind::kFloat;
+    argument.number = float_from_json(object.raw("float"), object.where());
+    return argument;
+  }
+  argument.storage = object.integer("storage");
+  if (argument.storage < 0 || argument.storage >= static_cast<std::int64_t>(storages.size())) {
+    object.fail("storage", fmt::format("is {}, but the call has {} storages", argument.storage,
+                                       storages.size()));
+  }
+  argument.layout = layout_from_json(object.object("layout"));
+  const std::uint64_t held = storages[static_cast<std::size_t>(argument.storage)].size_bytes;
+  if (required_storage_bytes(argument.layout) > held) {
+    object.fail("layout",
+                fmt::format("needs {} bytes; storage {} has {}",
+                            required_storage_bytes(argument.layout), argument.storage, held));
+  }
+  return argument;
+}
+
+}  // namespace
+
+Json to_json(const CallRecord& record) {
+  Json storages = Json::array();
+  for (const CallStorage& storage : record.storages) storages.push_back(storage_to_json(storage));
+  Json arguments = Json::array();
+  for (const CallArgument& argument : record.arguments) {
+    arguments.push_back(argument_to_json(argument));
+  }
+  return {{"index", record.index},           {"step", record.step},
+          {"threads", record.threads},       {"mxcsr", record.mxcsr},
+          {"grad_mode", record.grad_mode},   {"symbols", record.symbols},
+          {"storages", std::move(storages)}, {"arguments", std::move(arguments)}};
+}
+
+CallRecord call_record_from_json(const JsonObject& object) {
+  CallRecord record;
+  record.index = object.integer("index");
+  record.step = object.integer("step");
+  record.threads = static_cast<int>(object.integer("threads"));
+  if (record.threads < 1 || record.threads > 4096) {
+    object.fail("threads", fmt::format("is {}; expected 1 to 4096", record.threads));
+  }
+  record.mxcsr = static_cast<std::uint32_t>(object.size("mxcsr"));
+  record.grad_mode = object.boolean("grad_mode");
+  const JsonObject symbols = object.object("symbols");
+  for (const auto& [name, value] : symbols.value().items()) {
+    record.symbols[name] = symbols.integer(name);
+  }
+  for (const JsonObject& storage : object.objects("storages")) {
+    record.storages.push_back(storage_from_json(storage));
+  }
+  for (const JsonObject& argument : object.objects("arguments")) {
+    record.arguments.push_back(argument_from_json(argument, record.storages));
+  }
+  return record;
+}
+
+}  // namespace fuseproof

@@ -1,0 +1,107 @@
+// A run on disk (docs/bundle-format.md): the folder that a capture writes and that check, show and
+// bench read.
+//
+//   RUN/run.json
+//   RUN/<process>/graphs/<g>/graph.json     lowered graph and the order of its kernels and
+//   externals RUN/<process>/sites/<nnn>_<kernel>/     kernel.json fragment.json kernel.cpp
+//   kernel.so calls/<k>.json RUN/blobs/<xxh128>
+//
+// Writing is append-only and atomic file by file, so that the run of a program that crashed is
+// readable up to the crash.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "bundle/call_record.h"
+#include "bundle/kernel_spec.h"
+#include "fragment/fragment.h"
+
+namespace fuseproof {
+
+// Writes one process's part of a run. Thread-safe.
+class RunWriter {
+ public:
+  // Creates RUN (throws kUsage when it exists: an existing run is never overwritten) and
+  // RUN/<process>/. `info` becomes run.json, with schema version and origin added.
+  static std::unique_ptr<RunWriter> create(FileSystem& files, const Path& run, std::string process,
+                                           const Json& info);
+
+  // Adds top-level fields to run.json (list of graphs, counts of what could not be recovered).
+  void update_info(const Json& fields);
+  void write_graph(const std::string& graph, const Json& document);
+  // Writes kernel.json, fragment.json, kernel.cpp and, when `object` names a file, kernel.so.
+  // Hashes in `spec.artifact` are filled in. Writing a site again replaces it (its object came
+  // later).
+  void write_site(KernelSpec spec, const Fragment& fragment, std::string_view source,
+                  const Path& object);
+  // The content of a storage; returns its hash, or "" when the byte budget does not allow it.
+  std::string write_blob(std::span<const std::byte> content);
+  void write_call(const std::string& site, const CallRecord& record);
+
+  // Bytes of blobs that may be written; 0: no limit.
+  void set_byte_budget(std::uint64_t bytes);
+  std::uint64_t blob_bytes_written() const;
+  std::uint64_t blob_bytes_refused() const;
+
+ private:
+  RunWriter(FileSystem& files, Path run, std::string process);
+
+  FileSystem& files_;
+  Path run_;
+  std::string process_;
+  Json info_;
+  mutable std::mutex mutex_;
+  std::set<std::string> blobs_;
+  std::uint64_t byte_budget_ = 0;
+  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_refused_ = 0;
+};
+
+struct SiteAddress {
+  std::string process;
+  std::string site;  // "003_cpp_fused_add_relu_0"
+};
+
+// What check needs of one site. Blobs are mapped when they are asked for.
+struct SiteBundle {
+  SiteAddress address;
+  Path folder;
+  KernelSpec spec;
+  Fragment fragment;
+  std::vector<std::int64_t> calls;  // recorded indices, ascending
+};
+
+class RunReader {
+ public:
+  // Throws kBadInput when `run` is no run, kUnsupported for a newer major version.
+  RunReader(FileSystem& files, Path run);
+
+  const Json& info() const { return info_; }
+  const Path& path() const { return run_; }
+  // Sites in order. Cheap: reads folder names alone.
+  const std::vector<SiteAddress>& sites() const { return sites_; }
+  // The sites that "003", "003_cpp_fused_add_0" or "<process>/003" names; empty: none.
+  std::vector<SiteAddress> find(const std::string& name) const;
+
+  SiteBundle read_site(const SiteAddress& address) const;
+  CallRecord read_call(const SiteBundle& site, std::int64_t index) const;
+  // Throws kBadInput when the blob is absent, or has another size or another hash.
+  std::shared_ptr<const FileContent> read_blob(const CallStorage& storage) const;
+  // Whether this machine and user wrote the run (else native code in it needs --trust).
+  bool is_local() const;
+
+ private:
+  FileSystem& files_;
+  Path run_;
+  Json info_;
+  std::vector<SiteAddress> sites_;
+};
+
+}  // namespace fuseproof

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "bundle/origin.h"
+#include "bundle/run.h"
+#include "tensor/hash.h"
+
+namespace fuseproof {
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "3" and "003" name the site "003_cpp_fused_add_0"; so does its whole name.
+bool names_site(std::string_view name, std::string_view site) {
+  if (name == site) return true;
+  const std::string_view number = site.substr(0, site.find('_'));
+  if (!is_number(name) || !is_number(number)) return false;
+  const auto strip = [](std::string_view digits) {
+    const std::size_t first = digits.find_first_not_of('0');
+    return first == std::string_view::npos ? std::string_view("0") : digits.substr(first);
+  };
+  return strip(name) == strip(number);
+}
+
+JsonObject parsed_object(FileSystem& files, const Path& path, Json& holder) {
+  holder = parse_json(files.read_text(path), path.string());
+  return JsonObject(holder, path.string());
+}
+
+std::vector<std::int64_t> recorded_calls(FileSystem& files, const Path& folder) {
+  std::vector<std::int64_t> calls;
+  if (!files.exists(folder)) return calls;
+  for (const std::string& name : files.list(folder)) {
+    const std::string_view stem = std::string_view(name).substr(0, name.find('.'));
+    if (!name.ends_with(".json") || !is_number(stem)) continue;
+    std::int64_t index = 0;
+    const auto parsed = std::from_chars(stem.data(), stem.data() + stem.size(), index);
+    if (parsed.ec == std::errc()) calls.push_back(index);
+  }
+  std::sort(calls.begin(), calls.end());
+  return calls;
+}
+
+}  // namespace
+
+RunReader::RunReader(FileSystem& files, Path run) : files_(files), run_(std::move(run)) {
+  if (!files_.exists(run_)) {
+    throw Error(ErrorKind::kBadInput, fmt::format("{} does not exist", run_.string()));
+  }
+  if (!files_.exists(run_ / "run.json")) {
+    throw Error(ErrorKind::kBadInput,
+                fmt::format("{} is no run of Fuseproof: it has no run.json. Make one with "
+                            "`fuseproof run script.py`.",
+                            run_.string()));
+  }
+  const JsonObject info = parsed_object(files_, run_ / "run.json", info_);
+  read_bundle_version(info);
+  for (const std::string& process : files_.list(run_)) {
+    const Path folder = run_ / process / "sites";
+    if (process == "blobs" || !files_.exists(folder)) continue;
+    for (const std::string& site : files_.list(folder)) {
+      // A site whose kernel.json is absent was being written when the program ended.
+      if (files_.exists(folder / site / "kernel.json")) sites_.push_back({process, site});
+    }
+  }
+}
+
+std::vector<SiteAddress> RunReader::find(const std::string& name) const {
+  std::vector<SiteAddress> found;
+  for (const SiteAddress& address : sites_) {
+    const std::string prefix = address.process + "/";
+    const std::string_view wanted = name.starts_with(prefix)
+                                        ? std::string_view(name).substr(prefix.size())
+                                        : std::string_view(name);
+    if (names_site(wanted, address.site)) found.push_back(address);
+  }
+  return found;
+}
+
+SiteBundle RunReader::read_site(const SiteAddress& address) const {
+  SiteBundle site;
+  site.address = address;
+  site.folder = run_ / address.process / "sites" / address.site;
+  Json holder;
+  site.spec = kernel_spec_from_json(parsed_object(files_, site.folder / "kernel.json", holder));
+  site.fragment = fragment_from_json(parsed_object(files_, site.folder / "fragment.json", holder));
+  for (const FragmentOutput& output : site.fragment.outputs) {
+    if (output.argument < static_cast<std::int64_t>(site.spec.arguments.size())) continue;
+    throw Error(ErrorKind::kBadInput,
+                fmt::format("{}: an output is bound to argument {}; kernel.json has {} arguments",
+                            (site.folder / "fragment.json").string(), output.argument,
+                            site.spec.arguments.size()));
+  }
+  site.calls = recorded_calls(files_, site.folder / "calls");
+  return site;
+}
+
+CallRecord RunReader::read_call(const SiteBundle& site, std::int64_t index) const {
+  const Path path = site.folder / "calls" / fmt::format("{}.json", index);
+  Json holder;
+  const JsonObject object = parsed_object(files_, path, holder);
+  CallRecord record = call_record_from_json(object);
+  if (record.arguments.size() < site.spec.arguments.size()) {
+    object.fail("arguments", fmt::format("holds {} entries; kernel.json has {} arguments",
+                                         record.arguments.size(), site.spec.arguments.size()));
+  }
+  for (const FragmentInput& input : site.fragment.inputs) {
+    if (input.argument < static_cast<std::int64_t>(record.arguments.size())) continue;
+    object.fail("arguments", fmt::format("holds {} entries; fragment.json binds `{}` to number {}",
+                                         record.arguments.size(), input.node, input.argument));
+  }
+  return record;
+}
+
+std::shared_ptr<const FileContent> RunReader::read_blob(const CallStorage& storage) const {
+  const Path path = run_ / "blobs" / storage.blob;
+  if (!files_.exists(path)) {
+    throw Error(ErrorKind::kBadInput,
+                fmt::format("{} is missing: the run was copied without its blobs, or was pruned. "
+                            "Copy the whole folder, or capture again.",
+                            path.string()));
+  }
+  std::shared_ptr<const FileContent> content = files_.map(path);
+  if (content->bytes().size() != storage.size_bytes) {
+    throw Error(ErrorKind::kBadInput,
+                fmt::format("{}: has {} bytes where the call record says {}: the file is truncated "
+                            "or was edited. Capture again.",
+                            path.string(), content->bytes().size(), storage.size_bytes));
+  }
+  if (xxh128_hex(content->bytes()) != storage.blob) {
+    throw Error(ErrorKind::kBadInput,
+                fmt::format("{}: its content does not have the hash that is its name: the file was "
+                            "edited or damaged. Capture again.",
+                            path.string()));
+  }
+  return content;
+}
+
+bool RunReader::is_local() const {
+  const JsonObject info(info_, (run_ / "run.json").string());
+  const std::string origin = info.string_or("origin", "");
+  return !origin.empty() && origin == local_origin(files_, state_folder(), info.string("id"));
+}
+
+}  // namespace fuseproof

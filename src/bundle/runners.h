@@ -1,0 +1,96 @@
+// The two interfaces through which a check computes: one runs the kernel's own artifact, one runs
+// the fragment. Both take shared memory that the check has filled, so that the judge's process
+// never executes what it judges.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bundle/run.h"
+#include "tensor/arena.h"
+
+namespace fuseproof {
+
+enum class KernelOutcome : std::uint8_t {
+  kReturned,
+  kException,    // a C++ exception left the kernel; message = its what()
+  kCrashed,      // a signal; message names it
+  kHung,         // over the CPU-time or wall limit
+  kDidNotBuild,  // the compiler refused; message = its first error and the command
+  kDidNotLoad,   // built, but the dynamic loader refused it
+};
+
+struct GuardHit {
+  std::size_t storage = 0;       // index of the storage
+  std::int64_t byte_offset = 0;  // relative to the storage's first byte
+  bool is_write = false;
+};
+
+struct KernelRun {
+  KernelOutcome outcome = KernelOutcome::kReturned;
+  std::string message;
+  std::vector<GuardHit> guard_hits;  // pages and bands: reads are notes, writes findings
+  std::uint32_t mxcsr_after = 0;
+  std::int64_t time_ns = 0;  // of the call alone
+  std::string object;        // how the object was had: "recorded", "rebuilt", "cache"
+};
+
+struct RunLimits {
+  int cpu_seconds = 60;
+  int wall_seconds = 120;
+  std::uint64_t memory_bytes = 0;  // address space beyond the arena; 0: no limit
+};
+
+// Runs a kernel on the storages of an arena, in place.
+class KernelRunner {
+ public:
+  virtual ~KernelRunner() = default;
+  // Makes the artifact runnable (finds, verifies or builds the object). Not returning an object is
+  // a finding about the kernel (kDidNotBuild, kDidNotLoad); Error is for faults of the bundle.
+  virtual KernelRun prepare(const SiteBundle& site) = 0;
+  // Runs the prepared kernel. `call.arguments` index the arena's storages, which are changed in
+  // place. Guard bands and pages are checked afterwards.
+  virtual KernelRun run(const SiteBundle& site, const CallRecord& call, Arena& arena,
+                        const RunLimits& limits) = 0;
+};
+
+// How the reference computes.
+enum class ReferenceMode : std::uint8_t {
+  kNative,   // each op in its own dtype, as eager does
+  kFloat64,  // floats widened, integers and bools pinned to the native run's
+  // As kNative with intermediate floats moved by a unit in the last place and reductions permuted,
+  // differently for each mention; integers and bools pinned. Their spread is the envelope.
+  kPerturbed,
+};
+
+struct ReferenceOutput {
+  std::size_t storage = 0;  // index into ReferenceResult::arena
+  Layout layout;
+};
+
+struct ReferenceRun {
+  // One for each checked output (OutputSource::kFx) of the fragment, in its order; none when
+  // `exception` is set.
+  std::vector<ReferenceOutput> outputs;
+  std::string exception;  // the op's own error text, with the node's name
+  // kFloat64: why there is no float64 opinion ("aten._fft_c2c has no float64 form"); else empty.
+  std::string no_oracle;
+};
+
+struct ReferenceResult {
+  std::vector<ReferenceRun> runs;  // one for each mode asked for, in order
+  std::shared_ptr<Arena> arena;    // holds the outputs of all runs
+};
+
+class ReferenceRunner {
+ public:
+  virtual ~ReferenceRunner() = default;
+  // `inputs` holds the call's storages as they were before the call; they are left unchanged.
+  virtual ReferenceResult run(const Fragment& fragment, const CallRecord& call, const Arena& inputs,
+                              const std::vector<ReferenceMode>& modes) = 0;
+};
+
+}  // namespace fuseproof

@@ -1,0 +1,64 @@
+#include "bundle/call_record.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "small_run.h"
+
+using namespace fuseproof;
+
+namespace {
+
+const std::string kBlob(32, 'a');
+
+CallRecord parsed(const Json& json) { return call_record_from_json(JsonObject(json, "0.json")); }
+
+}  // namespace
+
+TEST_CASE("a call survives JSON, with integers, floats and symbols") {
+  CallRecord call = add_call(kBlob);
+  CallArgument size;
+  size.kind = CallArgument::Kind::kInteger;
+  size.integer = 9;
+  CallArgument scale;
+  scale.kind = CallArgument::Kind::kFloat;
+  scale.number = 0.5;
+  call.arguments.push_back(size);
+  call.arguments.push_back(scale);
+  CallArgument infinite = scale;
+  infinite.number = -std::numeric_limits<double>::infinity();
+  call.arguments.push_back(infinite);
+  call.symbols = {{"s0", 9}};
+  const Json json = to_json(call);
+  CHECK(to_json(parsed(json)) == json);
+  CHECK(parse_json(json.dump(), "text") == json);
+}
+
+TEST_CASE("views that do not fit their storage are refused") {
+  Json json = to_json(add_call(kBlob));
+  json["arguments"][0]["layout"]["shape"] = {5};
+  CHECK_THROWS_WITH(parsed(json),
+                    "0.json: `arguments[0]`: field `layout` needs 20 bytes; storage 0 has 16");
+  json = to_json(add_call(kBlob));
+  json["arguments"][1]["storage"] = 2;
+  CHECK_THROWS_WITH(parsed(json),
+                    "0.json: `arguments[1]`: field `storage` is 2, but the call has 2 storages");
+}
+
+TEST_CASE("malformed storages are refused") {
+  Json json = to_json(add_call(kBlob));
+  json["storages"][0]["blob"] = "../../secret";
+  CHECK_THROWS_WITH(parsed(json),
+                    "0.json: `storages[0]`: field `blob` is not a 128-bit hash in hex");
+  json = to_json(add_call(kBlob));
+  json["storages"][0].erase("blob");
+  CHECK_THROWS_AS(parsed(json), Error);
+  json = to_json(add_call(kBlob));
+  json["storages"][0]["address_mod_64"] = 64;
+  CHECK_THROWS_AS(parsed(json), Error);
+  json = to_json(add_call(kBlob));
+  json["threads"] = 0;
+  CHECK_THROWS_AS(parsed(json), Error);
+}

@@ -1,0 +1,164 @@
+#include "bundle/run.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+#include "faulty_files.h"
+#include "small_run.h"
+#include "temporary_folder.h"
+
+using namespace fuseproof;
+
+namespace {
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  FAIL("no error was thrown");
+  return "";
+}
+
+void overwrite(const Path& path, std::string_view text) {
+  real_file_system().write_text_atomically(path, text);
+}
+
+}  // namespace
+
+TEST_CASE("what was written is what is read") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  const RunReader run(real_file_system(), path);
+  REQUIRE(run.sites().size() == 1);
+  const SiteBundle site = run.read_site(run.sites()[0]);
+  CHECK(site.spec.kernel == "cpp_fused_add_0");
+  CHECK(site.fragment.outputs[0].node == "add");
+  CHECK(site.calls == std::vector<std::int64_t>{0});
+  const CallRecord call = run.read_call(site, 0);
+  const auto content = run.read_blob(call.storages[0]);
+  CHECK(std::memcmp(content->bytes().data(), kInputValues.data(), 16) == 0);
+}
+
+TEST_CASE("a site is found by number, padded number, name and process") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  const RunReader run(real_file_system(), path);
+  for (const char* name : {"0", "000", "000_cpp_fused_add_0", "p0/0", "p0/000_cpp_fused_add_0"}) {
+    CHECK(run.find(name).size() == 1);
+  }
+  for (const char* name : {"1", "", "add", "p1/0"}) CHECK(run.find(name).empty());
+}
+
+TEST_CASE("each content is written once, and a budget is kept") {
+  const TemporaryFolder folder;
+  const auto writer =
+      RunWriter::create(real_file_system(), folder.path() / "run", "p0", Json::object());
+  const std::vector<std::byte> content(1000, std::byte{1});
+  const std::vector<std::byte> other(1000, std::byte{2});
+  writer->set_byte_budget(1500);
+  const std::string hash = writer->write_blob(content);
+  CHECK(writer->write_blob(content) == hash);
+  CHECK(writer->blob_bytes_written() == 1000);
+  CHECK(writer->write_blob(other).empty());
+  CHECK(writer->blob_bytes_refused() == 1000);
+}
+
+TEST_CASE("an existing run is never overwritten") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  const std::string message =
+      message_of([&] { RunWriter::create(real_file_system(), path, "p0", Json::object()); });
+  CHECK(message.find("exists already") != std::string::npos);
+  CHECK(RunReader(real_file_system(), path).sites().size() == 1);
+}
+
+TEST_CASE("this user's run is local; an edited id or origin makes it foreign") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  CHECK(RunReader(real_file_system(), path).is_local());
+  Json info = parse_json(real_file_system().read_text(path / "run.json"), "run.json");
+  info["id"] = "00000000000000000000000000000000";
+  overwrite(path / "run.json", info.dump());
+  CHECK_FALSE(RunReader(real_file_system(), path).is_local());
+}
+
+TEST_CASE("a folder that is no run says how to make one") {
+  const TemporaryFolder folder;
+  CHECK(message_of([&] { RunReader(real_file_system(), folder.path()); }).find("fuseproof run") !=
+        std::string::npos);
+  CHECK(message_of([] { RunReader(real_file_system(), "/nonexistent"); }) ==
+        "/nonexistent does not exist");
+}
+
+TEST_CASE("truncated, edited and missing blobs are told apart") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  const RunReader run(real_file_system(), path);
+  const SiteBundle site = run.read_site(run.sites()[0]);
+  const CallStorage storage = run.read_call(site, 0).storages[0];
+  const Path blob = path / "blobs" / storage.blob;
+  overwrite(blob, "short");
+  CHECK(message_of([&] {
+          run.read_blob(storage);
+        }).find("has 5 bytes where the call record says 16") != std::string::npos);
+  overwrite(blob, "sixteen bytes!!!");
+  CHECK(message_of([&] { run.read_blob(storage); }).find("edited or damaged") != std::string::npos);
+  real_file_system().remove(blob);
+  CHECK(message_of([&] { run.read_blob(storage); }).find("is missing") != std::string::npos);
+}
+
+TEST_CASE("a truncated or mismatched record names its file") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  const RunReader run(real_file_system(), path);
+  const SiteBundle site = run.read_site(run.sites()[0]);
+  overwrite(site.folder / "calls" / "0.json", "{\"index\": 0, ");
+  CHECK(message_of([&] { run.read_call(site, 0); }).find("calls/0.json: not valid JSON") !=
+        std::string::npos);
+  CallRecord short_call = add_call(std::string(32, 'a'));
+  short_call.arguments.pop_back();
+  overwrite(site.folder / "calls" / "0.json", to_json(short_call).dump());
+  CHECK(message_of([&] { run.read_call(site, 0); }).find("holds 1 entries; kernel.json has 2") !=
+        std::string::npos);
+}
+
+TEST_CASE("a site that was being written when the program ended is passed over") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  write_small_run(real_file_system(), path);
+  real_file_system().create_folders(path / "p0" / "sites" / "001_cpp_fused_mul_1" / "calls");
+  CHECK(RunReader(real_file_system(), path).sites().size() == 1);
+}
+
+TEST_CASE(
+    "whichever file access fails while writing, the error is clear and what stands is readable") {
+  FaultyFileSystem counting;
+  {
+    const TemporaryFolder folder;
+    write_small_run(counting, folder.path() / "run");
+  }
+  const int calls = counting.calls();
+  REQUIRE(calls > 8);
+  for (int failing = 1; failing <= calls; ++failing) {
+    const TemporaryFolder folder;
+    FaultyFileSystem files;
+    files.fail_at(failing);
+    const Path path = folder.path() / "run";
+    try {
+      write_small_run(files, path);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kIo);
+    }
+    if (!real_file_system().exists(path / "run.json")) continue;
+    const RunReader run(real_file_system(), path);
+    for (const SiteAddress& address : run.sites()) CHECK_NOTHROW(run.read_site(address));
+  }
+}
