@@ -1,0 +1,138 @@
+#include "verdict/default_profile.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "evidence_fixture.h"
+
+using namespace fuseproof;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const DefaultProfile kProfile;
+
+float next(float value, int steps) {
+  for (int i = 0; i < steps; ++i) value = std::nextafter(value, 2 * value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("equal sides match without a float64 opinion") {
+  const auto sides = Sides::floats({1, NAN, kInfinity, -0.0F}, {1, NAN, kInfinity, -0.0F});
+  const auto judgement = screen(sides.evidence(), kProfile);
+  REQUIRE(judgement);
+  CHECK(judgement->verdict == Verdict::kMatch);
+}
+
+TEST_CASE("a few units in the last place need no float64 opinion, more do") {
+  CHECK(screen(Sides::floats({next(1, 2)}, {1}).evidence(), kProfile));
+  CHECK_FALSE(screen(Sides::floats({next(1, 30)}, {1}).evidence(), kProfile));
+}
+
+TEST_CASE("an integer that differs is wrong, and its place is named") {
+  const auto sides = Sides::integers({1, 2, 4}, {1, 2, 3});
+  const auto judgement = screen(sides.evidence(), kProfile);
+  REQUIRE(judgement);
+  CHECK(judgement->verdict == Verdict::kKernelWrong);
+  CHECK(judgement->difference == DifferenceKind::kValue);
+  CHECK(judgement->worst_element == 2);
+}
+
+TEST_CASE("float64 decides who is right") {
+  const auto kernel_off = Sides::floats({1.5F, 2}, {1, 2}, {1, 2});
+  REQUIRE_FALSE(screen(kernel_off.evidence(), kProfile));
+  const Judgement wrong = judge_with_opinion(kernel_off.evidence(), kProfile);
+  CHECK(wrong.verdict == Verdict::kKernelWrong);
+  CHECK(wrong.worst_element == 0);
+
+  const auto eager_off = Sides::floats({1, 2}, {1.5F, 2}, {1, 2});
+  CHECK(judge_with_opinion(eager_off.evidence(), kProfile).verdict == Verdict::kEagerWorse);
+}
+
+TEST_CASE("a NaN where float64 has a number is wrong, one where it has NaN is right") {
+  const auto wrong = Sides::floats({NAN, 1}, {2, 1}, {2, 1});
+  REQUIRE_FALSE(screen(wrong.evidence(), kProfile));
+  const Judgement judgement = judge_with_opinion(wrong.evidence(), kProfile);
+  CHECK(judgement.verdict == Verdict::kKernelWrong);
+  CHECK(judgement.difference == DifferenceKind::kNan);
+
+  const auto right = Sides::floats({NAN, 1}, {2, 1}, {NAN, 1});
+  CHECK(judge_with_opinion(right.evidence(), kProfile).verdict == Verdict::kEagerWorse);
+}
+
+TEST_CASE("an overflow that eager's rounding makes and float64 does not have is eager's") {
+  // fp16: 300 * 300 overflows in eager; the fused kernel and float64 divide it back to 300.
+  const auto sides = Sides::floats({300}, {kInfinity}, {300});
+  const Judgement judgement = judge_with_opinion(sides.evidence(), kProfile);
+  CHECK(judgement.verdict == Verdict::kEagerWorse);
+  CHECK(judgement.difference == DifferenceKind::kInf);
+}
+
+TEST_CASE("a zero of the wrong sign is a finding when eager and float64 agree on the sign") {
+  const auto wrong = Sides::floats({0.0F, 1}, {-0.0F, 1}, {-0.0, 1});
+  REQUIRE_FALSE(screen(wrong.evidence(), kProfile));
+  const Judgement judgement = judge_with_opinion(wrong.evidence(), kProfile);
+  CHECK(judgement.verdict == Verdict::kKernelWrong);
+  CHECK(judgement.difference == DifferenceKind::kSign);
+
+  const auto right = Sides::floats({0.0F, 1}, {-0.0F, 1}, {0.0, 1});
+  CHECK(judge_with_opinion(right.evidence(), kProfile).verdict != Verdict::kKernelWrong);
+}
+
+TEST_CASE("where cancellation leaves both sides far off, eager's own error is the measure") {
+  const auto alike = Sides::floats({1.001F, 2.001F}, {0.999F, 1.999F}, {1, 2});
+  CHECK(judge_with_opinion(alike.evidence(), kProfile).verdict == Verdict::kMatch);
+  const auto worse_kernel = Sides::floats({1.1F, 2.1F}, {0.999F, 1.999F}, {1, 2});
+  CHECK(judge_with_opinion(worse_kernel.evidence(), kProfile).verdict == Verdict::kKernelWrong);
+}
+
+TEST_CASE("the envelope widens the bound at its place only") {
+  auto sides = Sides::floats({1.001F, 2.001F}, {1, 2}, {1, 2});
+  const std::vector<double> envelope = {0.001, 0};
+  OutputEvidence evidence = sides.evidence();
+  evidence.envelope = envelope;
+  const Judgement judgement = judge_with_opinion(evidence, kProfile);
+  CHECK(judgement.verdict == Verdict::kKernelWrong);
+  CHECK(judgement.worst_element == 1);
+}
+
+TEST_CASE("a few elements just beyond a drawn envelope are its chance, one far beyond is a fault") {
+  std::vector<float> eager(4000, 1);
+  std::vector<float> kernel = eager;
+  kernel[7] = 1.0002F;
+  const std::vector<double> exact(4000, 1);
+  const std::vector<double> envelope(4000, 3e-5);
+  const auto judged = [&](const std::vector<float>& values) {
+    auto sides = Sides::floats(values, eager, exact);
+    OutputEvidence evidence = sides.evidence();
+    evidence.envelope = envelope;
+    return judge_with_opinion(evidence, kProfile).verdict;
+  };
+  CHECK(judged(kernel) == Verdict::kMatch);
+  kernel[7] = 1.001F;
+  CHECK(judged(kernel) == Verdict::kKernelWrong);
+}
+
+TEST_CASE("where rounding noise flips a step the difference is magnified noise") {
+  // floor(sum(softmax)) is 0 or 1 by the last bit of the sum.
+  const std::vector<double> envelope = {1, 1};
+  for (const auto& sides :
+       {Sides::floats({1, 1}, {0, 1}, {1, 1}), Sides::floats({0, 1}, {1, 1}, {1, 1})}) {
+    OutputEvidence evidence = sides.evidence();
+    evidence.envelope = envelope;
+    CHECK(judge_with_opinion(evidence, kProfile).verdict == Verdict::kNoiseMagnified);
+  }
+}
+
+TEST_CASE("without a float64 opinion a difference is no finding and says why") {
+  auto sides = Sides::floats({1.5F}, {1});
+  OutputEvidence evidence = sides.evidence();
+  evidence.no_oracle = "aten.special.default has no float64 kernel";
+  const Judgement judgement = judge_with_opinion(evidence, kProfile);
+  CHECK(judgement.verdict == Verdict::kNoOracle);
+  CHECK(judgement.message.find("no float64 kernel") != std::string::npos);
+}
