@@ -1,0 +1,127 @@
+#include "kernels/inductor_cpp/compiler.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file_descriptor.h"
+
+namespace fuseproof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kOutputBytes = 256 * 1024;
+
+[[noreturn]] void fail(const char* action) {
+  throw Error(ErrorKind::kIo, fmt::format("cannot {} the compiler's messages: {}", action,
+                                          std::generic_category().message(errno)));
+}
+
+bool wait_readable(int fd, Clock::time_point deadline) {
+  pollfd entry{fd, POLLIN, 0};
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    const int ready = ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) fail("wait for");
+  }
+}
+
+// Reads to the end of the stream; false when the time was up first.
+bool read_until(int fd, Clock::time_point deadline, std::string& output) {
+  std::array<char, 16384> buffer;
+  while (wait_readable(fd, deadline)) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("read");
+    if (got == 0) return true;
+    const std::size_t room = kOutputBytes - output.size();
+    output.append(buffer.data(), std::min(static_cast<std::size_t>(got), room));
+  }
+  return false;
+}
+
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) ||
+         std::string_view("-_./=+:,@%").find(c) != std::string_view::npos;
+}
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+}  // namespace
+
+std::optional<Path> find_program(const std::string& name) {
+  const char* variable = std::getenv("PATH");
+  std::istringstream folders(variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const Path candidate = Path(folder.empty() ? "." : folder) / name;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(candidate, ignored) &&
+        ::access(candidate.c_str(), X_OK) == 0) {
+      return std::filesystem::absolute(candidate);
+    }
+  }
+  return std::nullopt;
+}
+
+CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& arguments,
+                         std::chrono::seconds limit) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("catch");
+  const FileDescriptor reading(ends[0]);
+  FileDescriptor writing(ends[1]);
+  SpawnRequest request;
+  request.program = compiler;
+  request.arguments = arguments;
+  request.environment = {{"LC_ALL", "C"}};
+  request.stderr_fd = writing.get();
+  request.child_stdout = ChildStdout::kToStderr;
+  request.process_group = ProcessGroup::kOwn;
+  ChildProcess process = ChildProcess::spawn(request);
+  writing.close();
+  CompilerRun run;
+  run.timed_out = !read_until(reading.get(), Clock::now() + limit, run.output);
+  // The driver removes its temporary files when it is asked to go; the compiler proper, its child,
+  // has to be asked as well.
+  if (run.timed_out) ::kill(-process.pid(), SIGTERM);
+  run.status = process.wait();
+  return run;
+}
+
+std::string first_error(const std::string& output) {
+  std::istringstream lines(output);
+  std::string first;
+  for (std::string line; std::getline(lines, line);) {
+    if (first.empty()) first = line;
+    for (const char* mark : {"error: ", "undefined reference", "cannot find"}) {
+      if (line.find(mark) != std::string::npos) return line;
+    }
+  }
+  return first;
+}
+
+std::string command_line(const Path& program, const std::vector<std::string>& arguments) {
+  std::string result = quoted(program.string());
+  for (const std::string& argument : arguments) result += " " + quoted(argument);
+  return result;
+}
+
+}  // namespace fuseproof

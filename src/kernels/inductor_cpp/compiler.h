@@ -1,0 +1,32 @@
+// Runs a C++ compiler: no shell, its messages caught, a limit on its time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/process.h"
+
+namespace fuseproof {
+
+struct CompilerRun {
+  ExitStatus status;
+  bool timed_out = false;
+  std::string output;  // stdout and stderr together, at most its first 256 kB
+};
+
+// The program of this bare name in PATH.
+std::optional<Path> find_program(const std::string& name);
+
+CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& arguments,
+                         std::chrono::seconds limit);
+
+// The line that says what is wrong: the first with "error" in it, else the first of all.
+std::string first_error(const std::string& output);
+
+// For people to paste into a shell.
+std::string command_line(const Path& program, const std::vector<std::string>& arguments);
+
+}  // namespace fuseproof
