@@ -1,0 +1,36 @@
+// The reference as seen from a process without torch: asks the worker `fuseproof-reference`, which
+// is started on first use and again after it died.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "base/process.h"
+#include "bundle/runners.h"
+
+namespace fuseproof {
+
+struct ReferenceClientOptions {
+  Path worker;                                      // the executable
+  std::vector<EnvironmentChange> environment = {};  // of the worker, beyond this process's
+  std::chrono::seconds time_limit{600};  // for one request; the worker is killed beyond it
+};
+
+class ReferenceClient : public ReferenceRunner {
+ public:
+  explicit ReferenceClient(ReferenceClientOptions options);
+  ~ReferenceClient() override;
+
+  // Thread-safe; one request at a time. Throws kUnsupported when the worker is not there or cannot
+  // load torch, or an operator is missing from torch; kInternal, with the node, when the worker
+  // died or ran out of time: the next request starts a new one.
+  ReferenceResult run(const Fragment& fragment, const CallRecord& call, const Arena& inputs,
+                      const std::vector<ReferenceMode>& modes) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace fuseproof

@@ -1,0 +1,28 @@
+// The float64 opinion on a program: what its floating-point values would be without the rounding of
+// their dtypes.
+//
+// The program runs twice in lockstep, natively and widened. A widened step gets float64
+// (complex128) in place of every float (complex) tensor and dtype; integer and bool results are the
+// native ones, so that comparisons, argmax and rounding to integers decide as eager did; values
+// drawn at random are the native ones, widened. Bit-casts and operators without a float64 form end
+// the opinion.
+//
+// Widened values have the strides of the native ones, which keeps views and as_strided true.
+#pragma once
+
+#include <string>
+
+#include "reference/interpreter.h"
+
+namespace fuseproof {
+
+struct Float64Run {
+  std::string no_oracle;  // why there is no opinion, with the node; empty: `wide` holds the outputs
+};
+
+// `native` holds the inputs, `wide` the widened ones; integer inputs are the same tensors in both.
+// `policy` executes the native steps. Throws StepFailure when a native step fails.
+Float64Run run_in_float64(const Program& program, Environment& native, Environment& wide,
+                          StepPolicy& policy, Progress* progress);
+
+}  // namespace fuseproof

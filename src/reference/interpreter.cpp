@@ -1,0 +1,67 @@
+#include "reference/interpreter.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "reference/symbols.h"
+
+namespace fuseproof {
+namespace {
+
+std::int64_t value_of(const Symbol& symbol, const std::map<std::string, std::int64_t>& symbols) {
+  return symbols.empty() ? symbol.hint : evaluate(symbol.expression, symbols);
+}
+
+[[noreturn]] void fail(const Step& step, const char* message) {
+  throw StepFailure{fmt::format("node `{}` ({}): {}", step.name, step.target, message)};
+}
+
+void execute(const Step& step, StepPolicy& policy, torch::jit::Stack& stack) {
+  try {
+    policy.execute(step, stack);
+  } catch (const c10::Error& error) {
+    fail(step, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fail(step, error.what());
+  }
+}
+
+}  // namespace
+
+Environment::Environment(const Program& program, const std::map<std::string, std::int64_t>& symbols)
+    : values_(program.slot_count) {
+  for (const SymbolSlot& entry : program.symbols) {
+    values_[entry.slot] = value_of(entry.symbol, symbols);
+  }
+}
+
+void Environment::run(const Step& step, StepPolicy& policy, Widening widening) {
+  stack_.clear();
+  for (const Operand& operand : step.operands) stack_.push_back(load(operand, values_, widening));
+  execute(step, policy, stack_);
+  if (stack_.size() == 1) {
+    values_[step.result] = std::move(stack_.front());
+  } else if (!stack_.empty()) {
+    values_[step.result] = c10::ivalue::Tuple::create(std::move(stack_));
+  }
+  stack_.clear();
+}
+
+const at::Tensor& Environment::tensor(int slot, const std::string& name) const {
+  if (values_[slot].isTensor() && values_[slot].toTensor().defined()) {
+    return values_[slot].toTensor();
+  }
+  throw Error(ErrorKind::kBadInput,
+              fmt::format("the output `{}` is no tensor, and cannot be compared", name));
+}
+
+void run(const Program& program, Environment& environment, StepPolicy& policy, Progress* progress) {
+  for (const Step& step : program.steps) {
+    mark(step, progress);
+    environment.run(step, policy, Widening::kNone);
+    environment.free_last_uses(step);
+  }
+}
+
+}  // namespace fuseproof

@@ -1,0 +1,109 @@
+#include "reference/kernel.h"
+
+#include <string>
+
+#include <ATen/core/enum_tag.h>
+#include <fmt/format.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+
+#include "base/error.h"
+
+namespace fuseproof {
+namespace {
+
+[[noreturn]] void unavailable(const Node& node, const std::string& why) {
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("node `{}`: {} {}", node.name, node.target, why));
+}
+
+// operator.getitem on the results of an operator that has several, or on a list of tensors.
+void getitem(torch::jit::Stack& stack) {
+  c10::IValue value;
+  std::int64_t index = 0;
+  torch::jit::pop(stack, value, index);
+  TORCH_CHECK(value.isTuple() || value.isList(), "getitem on a value that is no tuple or list");
+  const bool is_tuple = value.isTuple();
+  const auto count =
+      static_cast<std::int64_t>(is_tuple ? value.toTupleRef().size() : value.toListRef().size());
+  if (index < 0) index += count;
+  TORCH_CHECK(0 <= index && index < count, "getitem: index out of range");
+  stack.push_back(is_tuple ? value.toTupleRef().elements()[index] : value.toListRef()[index]);
+}
+
+constexpr Prim kGetItem = {.schema = "getitem(Any value, int index) -> Any", .function = getitem};
+
+struct TargetName {
+  std::string name;      // "aten::add"
+  std::string overload;  // "Tensor"; empty for "default"
+};
+
+// "aten.add.Tensor". The operator's own name may be missing its overload, never its namespace.
+TargetName split_target(const Node& node) {
+  const std::size_t first = node.target.find('.');
+  if (first == std::string::npos) unavailable(node, "is no operator of the ATen dispatcher");
+  const std::size_t second = node.target.find('.', first + 1);
+  TargetName result;
+  result.name =
+      node.target.substr(0, first) + "::" + node.target.substr(first + 1, second - first - 1);
+  if (second != std::string::npos) result.overload = node.target.substr(second + 1);
+  if (result.overload == "default") result.overload.clear();
+  return result;
+}
+
+std::optional<c10::OperatorHandle> find_operator(const TargetName& target) {
+  return c10::Dispatcher::singleton().findSchema({target.name, target.overload});
+}
+
+}  // namespace
+
+Kernel Kernel::resolve(const Node& node) {
+  if (node.target == "getitem") return from_prim(kGetItem, node);
+  constexpr std::string_view kPrims = "prims.";
+  if (!node.target.starts_with(kPrims)) return from_operator(node);
+  const std::size_t end = node.target.find('.', kPrims.size());
+  const std::string name = node.target.substr(kPrims.size(), end - kPrims.size());
+  const Prim* prim = find_prim(name);
+  if (prim == nullptr) {
+    unavailable(node,
+                "exists in torch's Python package alone, and the reference has no form of it");
+  }
+  return from_prim(*prim, node);
+}
+
+Kernel Kernel::from_operator(const Node& node) {
+  const std::optional<c10::OperatorHandle> found = find_operator(split_target(node));
+  if (!found) {
+    unavailable(node,
+                "is not registered in libtorch; the reference cannot run operators that are "
+                "registered from Python or by another library");
+  }
+  if (!found->hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) {
+    unavailable(node, "has no kernel for the CPU");
+  }
+  Kernel kernel;
+  // The dispatcher keeps its operators for the life of the process.
+  kernel.schema_ =
+      std::shared_ptr<const c10::FunctionSchema>(std::shared_ptr<void>(), &found->schema());
+  kernel.draws_random_numbers_ = found->hasTag(at::Tag::nondeterministic_seeded);
+  kernel.operator_ = *found;
+  return kernel;
+}
+
+Kernel Kernel::from_prim(const Prim& prim, const Node& node) {
+  Kernel kernel;
+  kernel.schema_ = std::make_shared<const c10::FunctionSchema>(
+      torch::jit::parseSchema("prims::" + std::string(prim.schema)));
+  kernel.function_ = prim.function;
+  kernel.draws_random_numbers_ = prim.draws_random_numbers;
+  if (prim.function != nullptr) return kernel;
+
+  kernel.operator_ = find_operator({std::string(prim.aten), std::string(prim.overload)});
+  if (!kernel.operator_) unavailable(node, "needs an operator that this libtorch does not have");
+  const std::vector<c10::Argument>& arguments = kernel.operator_->schema().arguments();
+  for (std::size_t i = kernel.schema_->arguments().size(); i < arguments.size(); ++i) {
+    kernel.trailing_defaults_.push_back(arguments[i].default_value().value());
+  }
+  return kernel;
+}
+
+}  // namespace fuseproof

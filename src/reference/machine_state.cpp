@@ -1,0 +1,40 @@
+#include "reference/machine_state.h"
+
+#include <dlfcn.h>
+#include <immintrin.h>
+
+#include <ATen/Parallel.h>
+
+namespace fuseproof {
+namespace {
+
+constexpr std::uint32_t kStatusBits = 0x3f;
+
+void set_mxcsr(void* value) { _mm_setcsr(*static_cast<std::uint32_t*>(value)); }
+
+// Runs set_mxcsr on every thread of the OpenMP team that ATen's kernels use. Entered through the
+// runtime that torch has loaded: -fopenmp would bring a second one with threads of its own.
+void set_mxcsr_of_all_threads(std::uint32_t value) {
+  using ParallelRegion = void (*)(void (*)(void*), void*, unsigned threads, unsigned flags);
+  const auto parallel = reinterpret_cast<ParallelRegion>(::dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+  const int threads = at::get_num_threads();
+  if (parallel != nullptr && threads > 1) {
+    parallel(set_mxcsr, &value, static_cast<unsigned>(threads), 0);
+  }
+  set_mxcsr(&value);
+}
+
+}  // namespace
+
+MachineState::MachineState(int threads, std::uint32_t mxcsr)
+    : threads_before_(at::get_num_threads()), mxcsr_before_(_mm_getcsr()) {
+  if (threads > 0 && threads != threads_before_) at::set_num_threads(threads);
+  if (((mxcsr ^ mxcsr_before_) & ~kStatusBits) != 0) set_mxcsr_of_all_threads(mxcsr);
+}
+
+MachineState::~MachineState() {
+  if (((_mm_getcsr() ^ mxcsr_before_) & ~kStatusBits) != 0) set_mxcsr_of_all_threads(mxcsr_before_);
+  if (threads_before_ != at::get_num_threads()) at::set_num_threads(threads_before_);
+}
+
+}  // namespace fuseproof

@@ -1,0 +1,47 @@
+// Between Fuseproof's plain layouts and storages and torch's tensors.
+#pragma once
+
+#include <string_view>
+
+#include <ATen/core/Tensor.h>
+
+#include "tensor/arena.h"
+#include "tensor/layout.h"
+
+namespace fuseproof {
+
+at::ScalarType scalar_type(DType dtype);
+// Throws kUnsupported for a dtype without a name here.
+DType dtype_of(const at::Tensor& tensor);
+// By torch's names, without "torch.". Throw kUnsupported for names that they do not know.
+at::ScalarType scalar_type(std::string_view name);
+at::Layout layout_kind(std::string_view name);
+at::MemoryFormat memory_format(std::string_view name);
+// Throws kUnsupported for a device that is not the CPU.
+c10::Device cpu_device(std::string_view name);
+
+// float64 for a float dtype, complex128 for a complex one, otherwise the same.
+at::ScalarType widened(at::ScalarType dtype);
+
+inline bool is_inexact(at::ScalarType dtype) {
+  return at::isFloatingType(dtype) || at::isComplexType(dtype);
+}
+
+// A storage over memory that someone else owns and that outlives every tensor in it.
+c10::Storage borrow_storage(std::span<std::byte> memory);
+
+// A view into a storage. Tensors of one storage know that they alias, as in the program. Throws
+// kBadInput, with `what` in the message, when the view does not fit.
+at::Tensor view_storage(const c10::Storage& storage, const Layout& layout, std::string_view what);
+
+// shape, strides and dtype of a tensor, offset 0.
+Layout layout_of(const at::Tensor& tensor);
+
+// The tensor's values with the given strides; the tensor itself when it has them already.
+at::Tensor restrided(const at::Tensor& tensor, at::IntArrayRef strides);
+
+// Copies the tensor's elements, and the gaps between them, to `memory` of
+// required_storage_bytes(layout_of(tensor)).
+void copy_extent(const at::Tensor& tensor, std::span<std::byte> memory);
+
+}  // namespace fuseproof
