@@ -1,0 +1,28 @@
+// Judges one recorded call of one kernel: fragment against artifact, on the same inputs.
+#pragma once
+
+#include "bundle/run.h"
+#include "bundle/runners.h"
+#include "check/results.h"
+#include "verdict/cann.h"
+#include "verdict/default_profile.h"
+
+namespace fuseproof {
+
+enum class Criteria : std::uint8_t { kDefault, kCann };
+
+struct CheckSettings {
+  Criteria criteria = Criteria::kDefault;
+  DefaultProfile profile;
+  CannThresholds cann;
+  RunLimits limits;
+};
+
+// Runs the kernel twice (different poison) and the fragment once, or twice where a float64 opinion
+// is needed. Throws Error for a fault of the bundle or of Fuseproof; faults of the kernel are
+// verdicts.
+SiteResult check_call(const RunReader& run, const SiteBundle& site, std::int64_t call_index,
+                      KernelRunner& kernels, ReferenceRunner& reference,
+                      const CheckSettings& settings);
+
+}  // namespace fuseproof

@@ -1,0 +1,132 @@
+#include "check/engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace fuseproof {
+namespace {
+
+SiteResult unjudged(const SiteBundle& site, Verdict verdict, std::string message) {
+  SiteResult result;
+  result.address = site.address;
+  result.kernel = site.spec.kernel;
+  result.verdict = verdict;
+  result.stage = verdict_stage(verdict, Stage::kNone);
+  result.message = std::move(message);
+  return result;
+}
+
+bool is_worse(const SiteResult& a, const SiteResult& b) {
+  return a.verdict != b.verdict && worse(a.verdict, b.verdict) == a.verdict;
+}
+
+SiteResult check_site(const RunReader& run, const SiteAddress& address, Workbench& workbench,
+                      const CheckSettings& settings) {
+  const SiteBundle site = run.read_site(address);
+  const KernelRun prepared = workbench.kernels->prepare(site);
+  if (prepared.outcome != KernelOutcome::kReturned) {
+    return unjudged(site, Verdict::kDidNotBuild, prepared.message);
+  }
+  if (site.calls.empty()) {
+    return unjudged(site, Verdict::kNotChecked, "no call of it was recorded");
+  }
+  std::optional<SiteResult> worst;
+  for (const std::int64_t call : site.calls) {
+    SiteResult result =
+        check_call(run, site, call, *workbench.kernels, *workbench.reference, settings);
+    if (!worst || is_worse(result, *worst)) worst = std::move(result);
+  }
+  if (!prepared.message.empty()) worst->notes.push_back(prepared.message);
+  return *worst;
+}
+
+// The same, where a fault of the bundle or of this installation becomes part of the result.
+SiteResult check_or_explain(const RunReader& run, const SiteAddress& address, Workbench& workbench,
+                            const CheckSettings& settings) {
+  try {
+    return check_site(run, address, workbench, settings);
+  } catch (const Error& error) {
+    SiteResult result;
+    result.address = address;
+    result.kernel = address.site;
+    result.message = error.what();
+    // What this build cannot compute is a limit of the check, not a fault to report.
+    if (error.kind() != ErrorKind::kUnsupported) result.error = error.kind();
+    return result;
+  }
+}
+
+// The sites of a run, dealt out to workers; the first error ends the dealing.
+class Dealer {
+ public:
+  Dealer(const RunReader& run, const std::vector<SiteAddress>& sites, const CheckPlan& plan)
+      : run_(run), sites_(sites), plan_(plan), results_(sites.size()) {}
+
+  void work(const WorkbenchFactory& make_workbench) {
+    try {
+      Workbench workbench = make_workbench();
+      while (const std::optional<std::size_t> index = take()) {
+        finish(*index, check_or_explain(run_, sites_[*index], workbench, plan_.settings));
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+
+  std::vector<SiteResult> take_results() {
+    if (error_) std::rethrow_exception(error_);
+    std::vector<SiteResult> results;
+    for (std::optional<SiteResult>& result : results_) {
+      if (result) results.push_back(std::move(*result));
+    }
+    return results;
+  }
+
+ private:
+  std::optional<std::size_t> take() {
+    const std::lock_guard lock(mutex_);
+    if (error_ || next_ == sites_.size() || plan_.is_cancelled()) return std::nullopt;
+    return next_++;
+  }
+
+  void finish(std::size_t index, SiteResult result) {
+    const std::lock_guard lock(mutex_);
+    results_[index] = std::move(result);
+    ++done_;
+    if (plan_.progress) plan_.progress(done_, sites_.size(), *results_[index]);
+  }
+
+  const RunReader& run_;
+  const std::vector<SiteAddress>& sites_;
+  const CheckPlan& plan_;
+  std::mutex mutex_;
+  std::size_t next_ = 0;
+  std::size_t done_ = 0;
+  std::vector<std::optional<SiteResult>> results_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+std::vector<SiteResult> check_sites(const RunReader& run, const std::vector<SiteAddress>& sites,
+                                    const WorkbenchFactory& workbench, const CheckPlan& plan) {
+  Dealer dealer(run, sites, plan);
+  const std::size_t jobs = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(plan.jobs, 1)),
+                                                   1, std::max<std::size_t>(sites.size(), 1));
+  std::vector<std::thread> helpers;
+  for (std::size_t i = 1; i < jobs; ++i) helpers.emplace_back([&] { dealer.work(workbench); });
+  dealer.work(workbench);
+  for (std::thread& helper : helpers) helper.join();
+  return dealer.take_results();
+}
+
+}  // namespace fuseproof

@@ -1,0 +1,140 @@
+#include "check/image.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace fuseproof {
+namespace {
+
+bool is_read(ArgumentRole role) {
+  return role == ArgumentRole::kIn || role == ArgumentRole::kInOut;
+}
+
+bool is_written(ArgumentRole role) {
+  return role == ArgumentRole::kOut || role == ArgumentRole::kInOut;
+}
+
+// The parts of an argument that the kernel writes: what the fragment's outputs name, else all of
+// it.
+std::vector<Layout> written_views(const SiteBundle& site, const CallRecord& call,
+                                  std::size_t index) {
+  std::vector<Layout> views;
+  for (const FragmentOutput& output : site.fragment.outputs) {
+    if (output.argument != static_cast<std::int64_t>(index)) continue;
+    views.push_back(layout_in_storage(call.arguments[index], output.layout));
+  }
+  if (views.empty()) views.push_back(call.arguments[index].layout);
+  return views;
+}
+
+}  // namespace
+
+Layout layout_in_storage(const CallArgument& argument, const std::optional<Layout>& relative) {
+  if (!relative) return argument.layout;
+  Layout layout = *relative;
+  layout.offset += argument.layout.offset;
+  return layout;
+}
+
+CallImage::CallImage(const RunReader& run, const SiteBundle& site, const CallRecord& call) {
+  for (const CallStorage& storage : call.storages) {
+    requests_.push_back({storage.size_bytes, storage.address_mod_64});
+    Storage& entry = storages_.emplace_back();
+    if (!storage.blob.empty()) entry.content = run.read_blob(storage);
+    if (storage.blob.empty() && storage.omitted != "output") missing_inputs_ = storage.omitted;
+    for (auto* mask : {&entry.read, &entry.written, &entry.is_bool}) {
+      mask->resize(storage.size_bytes);
+    }
+  }
+  mark_arguments(site, call);
+  for (Storage& storage : storages_) {
+    storage.poisoned.resize(storage.read.size());
+    for (std::size_t i = 0; i < storage.read.size(); ++i) {
+      storage.poisoned[i] = storage.written[i] & ~storage.read[i] & 1;
+    }
+  }
+}
+
+void CallImage::mark_arguments(const SiteBundle& site, const CallRecord& call) {
+  for (std::size_t index = 0; index < call.arguments.size(); ++index) {
+    const CallArgument& argument = call.arguments[index];
+    if (argument.kind != CallArgument::Kind::kTensor) continue;
+    Storage& storage = storages_[static_cast<std::size_t>(argument.storage)];
+    // Constants of the fragment follow the kernel's own arguments; nothing writes them.
+    const ArgumentRole role =
+        index < site.spec.arguments.size() ? site.spec.arguments[index].role : ArgumentRole::kIn;
+    if (is_read(role)) mark(argument.layout, storage.read);
+    if (!is_written(role)) continue;
+    for (const Layout& view : written_views(site, call, index)) {
+      if (required_storage_bytes(view) > storage.written.size()) {
+        throw Error(ErrorKind::kBadInput,
+                    fmt::format("{}: fragment.json: the output on argument {} needs {} bytes; its "
+                                "storage has {}",
+                                site.folder.string(), index, required_storage_bytes(view),
+                                storage.written.size()));
+      }
+      mark(view, storage.written);
+      if (view.dtype == DType::kBool) mark(view, storage.is_bool);
+    }
+  }
+}
+
+std::vector<StorageRequest> CallImage::requests() const { return requests_; }
+
+std::byte CallImage::poison_byte(std::size_t storage, std::size_t byte, Poison poison) const {
+  if (storages_[storage].is_bool[byte] != 0) return std::byte{poison == Poison::kFinite};
+  return poison == Poison::kNan ? std::byte{0xff} : std::byte{0x3c};
+}
+
+std::byte CallImage::initial_byte(std::size_t storage, std::size_t byte, Poison poison) const {
+  const Storage& entry = storages_[storage];
+  if (entry.content && entry.poisoned[byte] == 0) return entry.content->bytes()[byte];
+  return poison_byte(storage, byte, poison);
+}
+
+void CallImage::fill_inputs(Arena& arena) const {
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    const std::span<std::byte> target = arena.storage(i);
+    if (storages_[i].content) {
+      std::memcpy(target.data(), storages_[i].content->bytes().data(), target.size());
+    } else {
+      std::fill(target.begin(), target.end(), std::byte{0});
+    }
+  }
+}
+
+void CallImage::fill_poisoned(Arena& arena, Poison poison) const {
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    const std::span<std::byte> target = arena.storage(i);
+    const bool is_plain = std::all_of(storages_[i].poisoned.begin(), storages_[i].poisoned.end(),
+                                      [](std::uint8_t bit) { return bit == 0; });
+    if (storages_[i].content && is_plain) {
+      std::memcpy(target.data(), storages_[i].content->bytes().data(), target.size());
+      continue;
+    }
+    for (std::size_t byte = 0; byte < target.size(); ++byte) {
+      target[byte] = initial_byte(i, byte, poison);
+    }
+  }
+}
+
+std::vector<CallImage::Trespass> CallImage::trespasses(const Arena& arena, Poison poison) const {
+  std::vector<Trespass> found;
+  for (std::size_t i = 0; i < storages_.size(); ++i) {
+    const std::span<const std::byte> after = arena.storage(i);
+    Trespass trespass{i, 0, 0, false};
+    for (std::size_t byte = 0; byte < after.size(); ++byte) {
+      if (storages_[i].written[byte] != 0 || after[byte] == initial_byte(i, byte, poison)) continue;
+      if (trespass.changed_bytes++ == 0) trespass.first_byte = byte;
+      trespass.is_input = trespass.is_input || storages_[i].read[byte] != 0;
+    }
+    if (trespass.changed_bytes > 0) found.push_back(trespass);
+  }
+  return found;
+}
+
+}  // namespace fuseproof

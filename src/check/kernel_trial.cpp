@@ -1,0 +1,206 @@
+#include "check/kernel_trial.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace fuseproof {
+namespace {
+
+using Snapshot = std::vector<std::vector<std::byte>>;
+
+Snapshot snapshot(const Arena& arena) {
+  Snapshot copies;
+  for (std::size_t i = 0; i < arena.storage_count(); ++i) {
+    const std::span<const std::byte> bytes = arena.storage(i);
+    copies.emplace_back(bytes.begin(), bytes.end());
+  }
+  return copies;
+}
+
+// Bytes of one storage in which two runs over different poison differ.
+struct Disagreement {
+  std::size_t unwritten = 0;  // each run's own poison is still there
+  std::size_t other = 0;
+};
+
+class KernelTrial {
+ public:
+  KernelTrial(const SiteBundle& site, const CallRecord& call, const CallImage& image,
+              KernelRunner& kernels, const RunLimits& limits, Arena& arena)
+      : site_(site),
+        call_(call),
+        image_(image),
+        kernels_(kernels),
+        limits_(limits),
+        arena_(arena) {}
+
+  Trial run() {
+    if (!run_once(Poison::kFinite)) return std::move(trial_);
+    const Snapshot finite = snapshot(arena_);
+    if (!run_once(Poison::kNan)) return std::move(trial_);
+    compare_runs(finite);
+    return std::move(trial_);
+  }
+
+ private:
+  void accuse(Verdict verdict, std::string message,
+              DifferenceKind difference = DifferenceKind::kNone) {
+    trial_.misconduct = {verdict, difference, std::move(message)};
+  }
+
+  void note(std::string text) {
+    const auto& notes = trial_.notes;
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) {
+      trial_.notes.push_back(std::move(text));
+    }
+  }
+
+  // False when there is nothing more to find out.
+  bool run_once(Poison poison) {
+    image_.fill_poisoned(arena_, poison);
+    const KernelRun run = kernels_.run(site_, call_, arena_, limits_);
+    trial_.time_ns = run.time_ns;
+    switch (run.outcome) {
+      case KernelOutcome::kReturned: break;
+      case KernelOutcome::kException: trial_.exception = run.message; return false;
+      case KernelOutcome::kCrashed: accuse(Verdict::kCrashed, run.message); return false;
+      case KernelOutcome::kHung: accuse(Verdict::kHung, run.message); return false;
+      case KernelOutcome::kDidNotBuild:
+      case KernelOutcome::kDidNotLoad: accuse(Verdict::kDidNotBuild, run.message); return false;
+    }
+    return stayed_off_guards(run) && stayed_in_its_views(poison) && kept_float_mode(run);
+  }
+
+  std::string storage_name(std::size_t storage) const {
+    for (std::size_t i = 0; i < site_.spec.arguments.size(); ++i) {
+      const CallArgument& argument = call_.arguments[i];
+      if (argument.kind == CallArgument::Kind::kTensor &&
+          argument.storage == static_cast<std::int64_t>(storage)) {
+        return fmt::format("{} ({})", site_.spec.arguments[i].name, site_.spec.arguments[i].value);
+      }
+    }
+    return fmt::format("storage {}", storage);
+  }
+
+  bool stayed_off_guards(const KernelRun& run) {
+    for (const GuardHit& hit : run.guard_hits) {
+      const std::string place =
+          fmt::format("byte {} of {}, which has {} bytes", hit.byte_offset,
+                      storage_name(hit.storage), arena_.storage(hit.storage).size());
+      if (hit.is_write) {
+        accuse(Verdict::kOutOfBounds, "the kernel writes to " + place);
+        return false;
+      }
+      note("the kernel reads from " + place);
+    }
+    return true;
+  }
+
+  bool stayed_in_its_views(Poison poison) {
+    const std::vector<CallImage::Trespass> found = image_.trespasses(arena_, poison);
+    if (found.empty()) return true;
+    const CallImage::Trespass& trespass = found.front();
+    const std::string place = fmt::format("{} bytes of {}, from byte {} on", trespass.changed_bytes,
+                                          storage_name(trespass.storage), trespass.first_byte);
+    if (trespass.is_input) {
+      accuse(Verdict::kKernelWrong, "the kernel changes a read-only input: " + place,
+             DifferenceKind::kMutation);
+    } else {
+      accuse(Verdict::kOutOfBounds, "the kernel writes between the rows of an output: " + place);
+    }
+    return false;
+  }
+
+  bool kept_float_mode(const KernelRun& run) {
+    constexpr std::uint32_t kStatusFlags = 0x3f;
+    const std::uint32_t before = call_.mxcsr & ~kStatusFlags;
+    const std::uint32_t after = run.mxcsr_after & ~kStatusFlags;
+    if (before == after) return true;
+    accuse(Verdict::kKernelWrong,
+           fmt::format("the kernel leaves another floating-point mode behind (MXCSR {:#x}, was "
+                       "{:#x})",
+                       after, before),
+           DifferenceKind::kSideEffect);
+    return false;
+  }
+
+  Disagreement disagreement(std::size_t storage, const std::vector<std::byte>& finite,
+                            const std::vector<std::byte>& nan) const {
+    Disagreement result;
+    for (std::size_t byte = 0; byte < nan.size(); ++byte) {
+      // What the kernel may not write was compared with what stood there before.
+      if (nan[byte] == finite[byte] || !image_.is_written(storage, byte)) continue;
+      const bool is_unwritten = image_.is_poisoned(storage, byte) &&
+                                nan[byte] == image_.poison_byte(storage, byte, Poison::kNan) &&
+                                finite[byte] == image_.poison_byte(storage, byte, Poison::kFinite);
+      ++(is_unwritten ? result.unwritten : result.other);
+    }
+    return result;
+  }
+
+  bool is_observed(std::size_t storage) const {
+    return std::any_of(site_.fragment.outputs.begin(), site_.fragment.outputs.end(),
+                       [&](const FragmentOutput& output) {
+                         const auto index = static_cast<std::size_t>(output.argument);
+                         return output.is_live && call_.arguments[index].storage ==
+                                                      static_cast<std::int64_t>(storage);
+                       });
+  }
+
+  void compare_runs(const Snapshot& finite) {
+    const Snapshot nan = snapshot(arena_);
+    for (std::size_t storage = 0; storage < nan.size(); ++storage) {
+      if (nan[storage] == finite[storage]) continue;
+      const Disagreement found = disagreement(storage, finite[storage], nan[storage]);
+      if (found.unwritten > 0 && !accept_unwritten(storage, found.unwritten)) return;
+      if (found.other > 0 && !explain_other(storage, nan)) return;
+    }
+  }
+
+  bool accept_unwritten(std::size_t storage, std::size_t bytes) {
+    const std::string text =
+        fmt::format("the kernel leaves {} bytes of {} unwritten", bytes, storage_name(storage));
+    if (is_observed(storage)) {
+      accuse(Verdict::kKernelWrong, text, DifferenceKind::kValue);
+      return false;
+    }
+    note(text + ", a temporary of its own");
+    return true;
+  }
+
+  // A third run over the second one's poison tells the influence of uninitialised memory from
+  // nondeterminism. Always false: either is misconduct.
+  bool explain_other(std::size_t storage, const Snapshot& nan) {
+    if (!run_once(Poison::kNan)) return false;
+    const std::span<const std::byte> again = arena_.storage(storage);
+    if (std::equal(again.begin(), again.end(), nan[storage].begin())) {
+      accuse(Verdict::kKernelWrong,
+             fmt::format("the kernel's result depends on what {} held before it was written",
+                         storage_name(storage)),
+             DifferenceKind::kValue);
+    } else {
+      accuse(Verdict::kNondeterministic,
+             fmt::format("two runs on the same inputs leave different bytes in {}",
+                         storage_name(storage)));
+    }
+    return false;
+  }
+
+  const SiteBundle& site_;
+  const CallRecord& call_;
+  const CallImage& image_;
+  KernelRunner& kernels_;
+  const RunLimits& limits_;
+  Arena& arena_;
+  Trial trial_;
+};
+
+}  // namespace
+
+Trial try_kernel(const SiteBundle& site, const CallRecord& call, const CallImage& image,
+                 KernelRunner& kernels, const RunLimits& limits, Arena& arena) {
+  return KernelTrial(site, call, image, kernels, limits, arena).run();
+}
+
+}  // namespace fuseproof

@@ -1,0 +1,172 @@
+#include "check/output_check.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compare/convert.h"
+#include "compare/errors.h"
+#include "compare/tolerance.h"
+#include "verdict/controls.h"
+
+namespace fuseproof {
+namespace {
+
+bool is_finding(const Judgement& judgement) {
+  return verdict_info(judgement.verdict).verdict_class == VerdictClass::kFinding;
+}
+
+std::string index_text(std::uint64_t element, const std::vector<std::int64_t>& shape) {
+  std::vector<std::uint64_t> index(shape.size());
+  for (std::size_t dim = shape.size(); dim-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(shape[dim]);
+    index[dim] = element % size;
+    element /= size;
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+template <typename Integer>
+std::string integer_at(const Packed& packed, std::uint64_t element) {
+  Integer value;
+  std::memcpy(&value, packed.bytes.data() + element * sizeof(value), sizeof(value));
+  return fmt::format("{}", value);
+}
+
+// All digits, where a double would round.
+std::string integer_text(const Packed& packed, std::uint64_t element) {
+  if (packed.dtype == DType::kInt64) return integer_at<std::int64_t>(packed, element);
+  if (packed.dtype == DType::kUint64) return integer_at<std::uint64_t>(packed, element);
+  return fmt::format("{:.0f}", value_at(packed, element));
+}
+
+std::string value_text(const Packed& packed, std::uint64_t element) {
+  const DTypeClass kind = dtype_class(packed.dtype);
+  if (kind == DTypeClass::kBool) return value_at(packed, element) != 0 ? "True" : "False";
+  if (kind == DTypeClass::kInteger) return integer_text(packed, element);
+  if (kind == DTypeClass::kComplex) {
+    return fmt::format("{:.9g}{:+.9g}j", value_at(packed, 2 * element),
+                       value_at(packed, 2 * element + 1));
+  }
+  return fmt::format("{:.9g}", value_at(packed, element));
+}
+
+// The metadata of the two sides, which come before any number.
+bool judge_metadata(const OutputSides& sides, OutputResult& result) {
+  const Layout& kernel = sides.kernel.layout;
+  const Layout& eager = sides.eager.layout;
+  if (kernel.dtype != eager.dtype) {
+    result.judgement = {Verdict::kKernelWrong, DifferenceKind::kDtype,
+                        fmt::format("the kernel writes {}, the fragment gives {}",
+                                    dtype_name(kernel.dtype), dtype_name(eager.dtype)),
+                        std::nullopt};
+    return false;
+  }
+  if (kernel.shape != eager.shape) {
+    result.judgement = {Verdict::kKernelWrong, DifferenceKind::kShape,
+                        fmt::format("the kernel writes {}, the fragment gives {}",
+                                    to_string(kernel), to_string(eager)),
+                        std::nullopt};
+    return false;
+  }
+  return true;
+}
+
+void describe_worst(const OutputSides& sides, const std::vector<double>& exact,
+                    OutputResult& result) {
+  if (!result.judgement.worst_element) return;
+  const bool is_complex = dtype_class(sides.eager.layout.dtype) == DTypeClass::kComplex;
+  const std::uint64_t element = *result.judgement.worst_element;
+  result.worst_index = index_text(element, sides.eager.layout.shape);
+  result.kernel_value = value_text(sides.kernel.view(), element);
+  result.eager_value = value_text(sides.eager.view(), element);
+  if (exact.empty()) return;
+  result.exact_value =
+      is_complex ? fmt::format("{:.17g}{:+.17g}j", exact[2 * element], exact[2 * element + 1])
+                 : fmt::format("{:.17g}", exact[element]);
+}
+
+void record_errors(const OutputEvidence& evidence, OutputResult& result) {
+  if (evidence.exact.empty()) return;
+  const Errors errors =
+      compare_errors(evidence.kernel, evidence.eager, evidence.exact, evidence.envelope, {});
+  result.kernel_error = errors.kernel.max_abs;
+  result.eager_error = errors.eager.max_abs;
+}
+
+// Looks for a control that passes where the kernel did.
+void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& others,
+                    const PassesCheck& passes, OutputResult& result) {
+  if (result.judgement.verdict != Verdict::kMatch) return;
+  const std::string control = passing_control(evidence, others, passes);
+  if (control.empty()) return;
+  result.judgement = {Verdict::kShowsNothing, DifferenceKind::kNone, control, std::nullopt};
+}
+
+void judge_by_default(const OutputSides& sides, const std::vector<Packed>& others,
+                      const CheckSettings& settings, OutputResult& result) {
+  OutputEvidence evidence{.kernel = sides.kernel.view(),
+                          .eager = sides.eager.view(),
+                          .exact = {},
+                          .no_oracle = "",
+                          .envelope = {},
+                          .rounding_ops = sides.rounding_ops};
+  OutputSides::Exact exact;
+  if (const std::optional<Judgement> settled = screen(evidence, settings.profile)) {
+    result.judgement = *settled;
+  } else {
+    exact = sides.exact();
+    evidence.exact = exact.values;
+    evidence.envelope = exact.envelope;
+    evidence.no_oracle = exact.no_oracle;
+    result.judgement = judge_with_opinion(evidence, settings.profile);
+    record_errors(evidence, result);
+  }
+  const auto passes = [&](std::span<const std::byte> control) {
+    OutputEvidence changed = evidence;
+    changed.kernel.bytes = control;
+    if (const auto settled = screen(changed, settings.profile)) return !is_finding(*settled);
+    return !changed.exact.empty() && !is_finding(judge_with_opinion(changed, settings.profile));
+  };
+  apply_controls(evidence, others, passes, result);
+  describe_worst(sides, exact.values, result);
+}
+
+void judge_by_cann(const OutputSides& sides, const std::vector<Packed>& others,
+                   const CheckSettings& settings, OutputResult& result) {
+  const OutputEvidence evidence{.kernel = sides.kernel.view(),
+                                .eager = sides.eager.view(),
+                                .exact = {},
+                                .no_oracle = "",
+                                .envelope = {},
+                                .rounding_ops = sides.rounding_ops};
+  const std::string& name = result.node.empty() ? result.buffer : result.node;
+  CannResult cann = judge_cann(name, evidence, settings.cann);
+  result.judgement = std::move(cann.judgement);
+  result.cann_line = std::move(cann.line);
+  const auto passes = [&](std::span<const std::byte> control) {
+    OutputEvidence changed = evidence;
+    changed.kernel.bytes = control;
+    return !is_finding(judge_cann(name, changed, settings.cann).judgement);
+  };
+  apply_controls(evidence, others, passes, result);
+  describe_worst(sides, {}, result);
+}
+
+}  // namespace
+
+void judge_output(const OutputSides& sides, const std::vector<Packed>& others,
+                  const CheckSettings& settings, OutputResult& result) {
+  result.layout = to_string(sides.kernel.layout);
+  if (!judge_metadata(sides, result)) return;
+  if (settings.criteria == Criteria::kCann) {
+    judge_by_cann(sides, others, settings, result);
+  } else {
+    judge_by_default(sides, others, settings, result);
+  }
+  if (result.judgement.difference == DifferenceKind::kNone) return;
+  result.minimum_tolerance = minimum_tolerance(sides.eager.view(), sides.kernel.view());
+}
+
+}  // namespace fuseproof

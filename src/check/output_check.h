@@ -1,0 +1,40 @@
+// Judges one output of a kernel: takes both sides out of their arenas, lets verdict/ judge the
+// numbers, and describes the worst element.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "check/call_check.h"
+
+namespace fuseproof {
+
+// One side's value of an output: packed elements with their shape and dtype.
+struct OutputSide {
+  Layout layout;
+  std::vector<std::byte> packed;
+
+  Packed view() const { return {layout.dtype, packed}; }
+};
+
+struct OutputSides {
+  OutputSide kernel;
+  OutputSide eager;
+  // The float64 run; called at most once, only when the screen does not settle the matter. Empty
+  // with the reason in `no_oracle`.
+  struct Exact {
+    std::vector<double> values;
+    std::vector<double> envelope;  // as long as values, or empty
+    std::string no_oracle;
+  };
+  std::function<Exact()> exact;
+  int rounding_ops = 1;
+};
+
+// Fills judgement, worst element, errors and tolerance of `result`. `others`: the eager values of
+// the kernel's other outputs, for the controls.
+void judge_output(const OutputSides& sides, const std::vector<Packed>& others,
+                  const CheckSettings& settings, OutputResult& result);
+
+}  // namespace fuseproof

@@ -1,0 +1,79 @@
+#include "check/results.h"
+
+namespace fuseproof {
+namespace {
+
+Json output_to_json(const OutputResult& output) {
+  Json json = {{"argument", output.argument},
+               {"buffer", output.buffer},
+               {"node", output.node},
+               {"source", output.source},
+               {"layout", output.layout},
+               {"verdict", verdict_info(output.judgement.verdict).name},
+               {"difference", difference_name(output.judgement.difference)},
+               {"message", output.judgement.message}};
+  if (!output.worst_index.empty()) {
+    json["worst"] = {{"index", output.worst_index},
+                     {"kernel", output.kernel_value},
+                     {"eager", output.eager_value},
+                     {"float64", output.exact_value}};
+  }
+  if (output.kernel_error) json["kernel_error"] = float_to_json(*output.kernel_error);
+  if (output.eager_error) json["eager_error"] = float_to_json(*output.eager_error);
+  if (output.minimum_tolerance) {
+    json["minimum_tolerance"] = {{"atol", float_to_json(output.minimum_tolerance->absolute)},
+                                 {"rtol", float_to_json(output.minimum_tolerance->relative)}};
+  }
+  if (!output.cann_line.empty()) json["cann"] = output.cann_line;
+  return json;
+}
+
+}  // namespace
+
+const OutputResult* SiteResult::worst_output() const {
+  const OutputResult* worst_so_far = nullptr;
+  for (const OutputResult& output : outputs) {
+    if (output.judgement.verdict != verdict) continue;
+    if (worst_so_far == nullptr) worst_so_far = &output;
+    if (output.kernel_error && worst_so_far->kernel_error &&
+        *output.kernel_error > *worst_so_far->kernel_error) {
+      worst_so_far = &output;
+    }
+  }
+  return worst_so_far;
+}
+
+int exit_status(const std::vector<SiteResult>& results) {
+  std::vector<Verdict> verdicts;
+  bool has_internal_error = false;
+  for (const SiteResult& result : results) {
+    if (!result.error) {
+      verdicts.push_back(result.verdict);
+      continue;
+    }
+    if (error_kind_info(*result.error).exit_status == 2) return 2;
+    has_internal_error = true;
+  }
+  return has_internal_error ? 3 : exit_status(verdicts);
+}
+
+Json to_json(const SiteResult& result) {
+  Json outputs = Json::array();
+  for (const OutputResult& output : result.outputs) outputs.push_back(output_to_json(output));
+  Json json = {{"site", result.address.site},
+               {"process", result.address.process},
+               {"kernel", result.kernel},
+               {"stage", stage_name(result.stage)},
+               {"verdict", verdict_info(result.verdict).name},
+               {"difference", difference_name(result.difference)},
+               {"message", result.message},
+               {"user_line", result.user_line},
+               {"call", result.call},
+               {"kernel_time_ns", result.kernel_time_ns},
+               {"notes", result.notes},
+               {"outputs", std::move(outputs)}};
+  if (result.error) json["error"] = error_kind_info(*result.error).name;
+  return json;
+}
+
+}  // namespace fuseproof

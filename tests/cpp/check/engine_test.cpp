@@ -1,0 +1,301 @@
+#include "check/engine.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cmath>
+#include <functional>
+
+#include "small_run.h"
+#include "temporary_folder.h"
+
+using namespace fuseproof;
+
+namespace {
+
+using Floats = std::span<float>;
+
+Floats floats_of(Arena& arena, std::size_t storage) {
+  const auto bytes = arena.storage(storage);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+// A kernel as a function on the arena, in this process.
+struct FakeKernel : KernelRunner {
+  using Body = std::function<KernelRun(Arena&)>;
+  explicit FakeKernel(Body body) : body(std::move(body)) {}
+  KernelRun prepare(const SiteBundle&) override { return prepared; }
+  KernelRun run(const SiteBundle&, const CallRecord& call, Arena& arena,
+                const RunLimits&) override {
+    KernelRun result = body(arena);
+    if (result.mxcsr_after == 0) result.mxcsr_after = call.mxcsr;
+    return result;
+  }
+  Body body;
+  KernelRun prepared;
+};
+
+// The fragment x + x, worked out by hand; float64 mode gives the exact sums.
+struct FakeReference : ReferenceRunner {
+  std::string exception;
+  ReferenceResult run(const Fragment&, const CallRecord&, const Arena& inputs,
+                      const std::vector<ReferenceMode>& modes) override {
+    ReferenceResult result;
+    const bool is_exact = modes.at(0) == ReferenceMode::kFloat64;
+    const std::size_t size = is_exact ? sizeof(double) : sizeof(float);
+    const StorageRequest request{4 * size, 0};
+    result.arena = std::make_shared<Arena>(Arena::create({&request, 1}));
+    float values[4];
+    std::memcpy(values, inputs.storage(0).data(), sizeof(values));
+    for (std::size_t i = 0; i < 4; ++i) {
+      const float sum = values[i] + values[i];
+      const double exact = 2.0 * values[i];
+      std::memcpy(result.arena->storage(0).data() + i * size,
+                  is_exact ? static_cast<const void*>(&exact) : &sum, size);
+    }
+    Layout layout = four_floats();
+    if (is_exact) layout.dtype = DType::kFloat64;
+    ReferenceRun run;
+    run.exception = exception;
+    if (exception.empty()) run.outputs = {{0, layout}};
+    result.runs = {run};
+    return result;
+  }
+};
+
+KernelRun add(Arena& arena) {
+  for (std::size_t i = 0; i < 4; ++i) floats_of(arena, 1)[i] = 2 * floats_of(arena, 0)[i];
+  return {};
+}
+
+struct Checked {
+  explicit Checked(FakeKernel::Body body, std::string fragment_exception = "",
+                   const std::function<void(const Path&)>& edit = {}) {
+    write_small_run(real_file_system(), folder.path() / "run");
+    if (edit) edit(folder.path() / "run" / "p0" / "sites" / "000_cpp_fused_add_0");
+    const RunReader run(real_file_system(), folder.path() / "run");
+    const auto bench = [&] {
+      auto reference = std::make_unique<FakeReference>();
+      reference->exception = fragment_exception;
+      return Workbench{std::make_unique<FakeKernel>(body), std::move(reference)};
+    };
+    results = check_sites(run, run.sites(), bench, CheckPlan{});
+    REQUIRE(results.size() == 1);
+  }
+  const SiteResult& result() const { return results[0]; }
+
+  TemporaryFolder folder;
+  std::vector<SiteResult> results;
+};
+
+}  // namespace
+
+TEST_CASE("a right kernel matches, with the user's line and the output described") {
+  const Checked checked(add);
+  CHECK(checked.result().verdict == Verdict::kMatch);
+  CHECK(checked.result().user_line == "model.py:12: return x + x");
+  CHECK(checked.result().outputs.at(0).layout == "float32[4]");
+  CHECK(exit_status(checked.results) == 0);
+}
+
+TEST_CASE("a wrong element is found, placed and valued") {
+  const Checked checked([](Arena& arena) {
+    add(arena);
+    floats_of(arena, 1)[2] = 6;
+    return KernelRun{};
+  });
+  const SiteResult& result = checked.result();
+  CHECK(result.verdict == Verdict::kKernelWrong);
+  CHECK(result.stage == Stage::kKernel);
+  const OutputResult& output = result.outputs.at(0);
+  CHECK(output.worst_index == "[2]");
+  CHECK(output.kernel_value == "6");
+  CHECK(output.eager_value == "7");
+  CHECK(output.exact_value == "7");
+  REQUIRE(output.minimum_tolerance);
+  CHECK(output.minimum_tolerance->absolute == 1);
+  CHECK(output.kernel_error == 1.0);
+  CHECK(exit_status(checked.results) == 1);
+}
+
+TEST_CASE("an element that is never written is found although both runs are alike otherwise") {
+  const Checked checked([](Arena& arena) {
+    for (std::size_t i = 0; i < 3; ++i) floats_of(arena, 1)[i] = 2 * floats_of(arena, 0)[i];
+    return KernelRun{};
+  });
+  CHECK(checked.result().verdict == Verdict::kKernelWrong);
+  CHECK(checked.result().message == "the kernel leaves 4 bytes of out_ptr0 (buf0) unwritten");
+}
+
+TEST_CASE("a part of an output that another kernel writes may hold anything") {
+  // A piece of a concatenation: the argument is the whole result, the kernel writes its first half.
+  const auto half = [](const Path& site) {
+    Fragment fragment = add_fragment();
+    Layout layout = four_floats();
+    layout.shape = {2};
+    fragment.outputs[0].layout = layout;
+    for (Node& node : fragment.graph.nodes) node.values = {layout};
+    real_file_system().write_text_atomically(site / "fragment.json", to_json(fragment).dump());
+  };
+  const auto add_half = [](Arena& arena) {
+    for (std::size_t i = 0; i < 2; ++i) floats_of(arena, 1)[i] = 2 * floats_of(arena, 0)[i];
+    return KernelRun{};
+  };
+  // The fake reference gives four elements: what is shown is that neither the gap nor its poison is
+  // held against the kernel.
+  const Checked checked(add_half, "", half);
+  CHECK(checked.result().difference == DifferenceKind::kShape);
+  CHECK(checked.result().message.find("held before") == std::string::npos);
+}
+
+TEST_CASE("a result that depends on uninitialised memory is found") {
+  const Checked checked([](Arena& arena) {
+    const float before = floats_of(arena, 1)[0];
+    add(arena);
+    floats_of(arena, 1)[3] = std::isnan(before) ? 200 : 201;
+    return KernelRun{};
+  });
+  CHECK(checked.result().verdict == Verdict::kKernelWrong);
+  CHECK(checked.result().message.find("held before it was written") != std::string::npos);
+}
+
+TEST_CASE("a kernel that gives another answer each time is nondeterministic") {
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  const Checked checked([runs](Arena& arena) {
+    add(arena);
+    floats_of(arena, 1)[1] = static_cast<float>((*runs)++);
+    return KernelRun{};
+  });
+  CHECK(checked.result().verdict == Verdict::kNondeterministic);
+}
+
+TEST_CASE("a kernel that changes its input is found") {
+  const Checked checked([](Arena& arena) {
+    add(arena);
+    floats_of(arena, 0)[0] = 5;
+    return KernelRun{};
+  });
+  CHECK(checked.result().verdict == Verdict::kKernelWrong);
+  CHECK(checked.result().difference == DifferenceKind::kMutation);
+}
+
+TEST_CASE("another floating-point mode afterwards is a side effect") {
+  const Checked checked([](Arena& arena) {
+    add(arena);
+    KernelRun run;
+    run.mxcsr_after = 0x9fc0;
+    return run;
+  });
+  CHECK(checked.result().difference == DifferenceKind::kSideEffect);
+}
+
+TEST_CASE("an overwrite is a finding, an overread a note") {
+  const auto hit = [](bool is_write) {
+    return [is_write](Arena& arena) {
+      add(arena);
+      KernelRun run;
+      run.guard_hits = {{1, 16, is_write}};
+      return run;
+    };
+  };
+  const Checked write(hit(true));
+  CHECK(write.result().verdict == Verdict::kOutOfBounds);
+  CHECK(write.result().message ==
+        "the kernel writes to byte 16 of out_ptr0 (buf0), which has 16 bytes");
+  const Checked read(hit(false));
+  CHECK(read.result().verdict == Verdict::kMatch);
+  REQUIRE(read.result().notes.size() == 1);
+}
+
+TEST_CASE("crashed, hung and unbuilt kernels are verdicts of their own") {
+  const auto ending = [](KernelOutcome outcome) {
+    return [outcome](Arena&) {
+      KernelRun run;
+      run.outcome = outcome;
+      run.message = "why";
+      return run;
+    };
+  };
+  CHECK(Checked(ending(KernelOutcome::kCrashed)).result().verdict == Verdict::kCrashed);
+  CHECK(Checked(ending(KernelOutcome::kHung)).result().verdict == Verdict::kHung);
+  CHECK(Checked(ending(KernelOutcome::kDidNotLoad)).result().verdict == Verdict::kDidNotBuild);
+}
+
+TEST_CASE("exceptions: both sides match, one side differs") {
+  const auto raise = [](Arena&) {
+    KernelRun run;
+    run.outcome = KernelOutcome::kException;
+    run.message = "std::runtime_error: index out of bounds";
+    return run;
+  };
+  CHECK(Checked(raise, "IndexError").result().verdict == Verdict::kMatch);
+  const Checked kernel_only(raise);
+  CHECK(kernel_only.result().verdict == Verdict::kKernelWrong);
+  CHECK(kernel_only.result().difference == DifferenceKind::kException);
+  CHECK(Checked(add, "IndexError").result().difference == DifferenceKind::kException);
+}
+
+TEST_CASE("a kernel without a reference still has to behave, and is not checked otherwise") {
+  const auto drop_reference = [](const Path& site) {
+    Fragment fragment;
+    fragment.failure = "no origin";
+    real_file_system().write_text_atomically(site / "fragment.json", to_json(fragment).dump());
+  };
+  const Checked good(add, "", drop_reference);
+  CHECK(good.result().verdict == Verdict::kNotChecked);
+  CHECK(good.result().message == "no reference: no origin");
+  CHECK(exit_status(good.results) == 3);
+}
+
+TEST_CASE("a damaged bundle is an error of its site and gives exit status 2") {
+  const Checked checked(add, "", [](const Path& site) {
+    real_file_system().write_text_atomically(site / "fragment.json", "{");
+  });
+  REQUIRE(checked.result().error);
+  CHECK(exit_status(checked.results) == 2);
+}
+
+TEST_CASE("a site without a recorded call is not checked") {
+  const Checked checked(
+      add, "", [](const Path& site) { real_file_system().remove(site / "calls" / "0.json"); });
+  CHECK(checked.result().verdict == Verdict::kNotChecked);
+  CHECK(checked.result().message == "no call of it was recorded");
+}
+
+TEST_CASE("several workers give the results in the order of the sites") {
+  const TemporaryFolder folder;
+  const auto writer = write_small_run(real_file_system(), folder.path() / "run");
+  const std::string blob = writer->write_blob(std::as_bytes(std::span(kInputValues)));
+  for (int i = 1; i < 9; ++i) {
+    KernelSpec spec = add_spec();
+    spec.site = "00" + std::to_string(i) + "_cpp_fused_add_0";
+    writer->write_site(spec, add_fragment(), "source", "");
+    writer->write_call(spec.site, add_call(blob));
+  }
+  const RunReader run(real_file_system(), folder.path() / "run");
+  const auto bench = [] {
+    return Workbench{std::make_unique<FakeKernel>(add), std::make_unique<FakeReference>()};
+  };
+  CheckPlan plan;
+  plan.jobs = 4;
+  std::size_t reported = 0;
+  plan.progress = [&](std::size_t done, std::size_t total, const SiteResult&) {
+    CHECK(done == ++reported);
+    CHECK(total == 9);
+  };
+  const std::vector<SiteResult> results = check_sites(run, run.sites(), bench, plan);
+  REQUIRE(results.size() == 9);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(results[i].address.site == run.sites()[i].site);
+}
+
+TEST_CASE("a cancelled check keeps what it has") {
+  const TemporaryFolder folder;
+  write_small_run(real_file_system(), folder.path() / "run");
+  const RunReader run(real_file_system(), folder.path() / "run");
+  CheckPlan plan;
+  plan.is_cancelled = [] { return true; };
+  const auto bench = [] {
+    return Workbench{std::make_unique<FakeKernel>(add), std::make_unique<FakeReference>()};
+  };
+  CHECK(check_sites(run, run.sites(), bench, plan).empty());
+}
