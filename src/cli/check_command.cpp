@@ -1,0 +1,99 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "check/selection.h"
+#include "cli/command.h"
+#include "report/check_report.h"
+#include "workbench/installation.h"
+
+namespace fuseproof {
+namespace {
+
+constexpr int kInterruptedStatus = 130;  // 128 + SIGINT, as shells report it
+
+void show_progress(std::size_t done, std::size_t total, const SiteResult& latest) {
+  if (::isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\033[K{}/{} {}", done, total, latest.kernel);
+  if (done == total) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+}
+
+CheckPlan plan_of(const CheckArguments& arguments) {
+  CheckPlan plan;
+  plan.settings.criteria = arguments.criteria == "cann" ? Criteria::kCann : Criteria::kDefault;
+  plan.jobs = arguments.jobs;
+  plan.progress = show_progress;
+  plan.is_cancelled = is_interrupted;
+  return plan;
+}
+
+}  // namespace
+
+void add_check_options(CLI::App& command, CheckArguments& arguments) {
+  command.add_option("--criteria", arguments.criteria, "default, or cann (coarse, as msaccucmp)")
+      ->check(CLI::IsMember({"default", "cann"}))
+      ->capture_default_str();
+  command
+      .add_option("--kernel", arguments.kernel_pattern,
+                  "only kernels whose site fits: part of the name, or a glob")
+      ->type_name("PATTERN");
+  command.add_option("--jobs", arguments.jobs, "how many kernels to check at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command.add_flag("--trust", arguments.is_trusted, "run native code that was made elsewhere");
+  command.add_flag("--json", arguments.as_json, "one JSON document on stdout");
+}
+
+int check_and_report(const Path& path, const CheckArguments& arguments) {
+  FileSystem& files = real_file_system();
+  const RunReader run(files, path);
+  require_trust(run, arguments.trust());
+  const std::vector<SiteAddress> sites = select_sites(run, arguments.kernel_pattern);
+  const Installation installation = find_installation(files, running_program());
+  const auto start = std::chrono::steady_clock::now();
+  watch_for_interrupts();
+  const std::vector<SiteResult> results =
+      check_sites(run, sites, workbench_factory(files, installation, run), plan_of(arguments));
+  CheckSummary summary;
+  summary.run = path.string();
+  summary.criteria = arguments.criteria;
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summary.capture = run.info().value("capture", Json::object());
+  write_stdout(arguments.as_json ? check_report_json(results, summary).dump(1) + "\n"
+                                 : check_report_text(results, summary));
+  if (is_interrupted()) {
+    fmt::print(stderr, "fuseproof: interrupted after {} of {} kernels\n", results.size(),
+               sites.size());
+    return kInterruptedStatus;
+  }
+  if (sites.empty()) {
+    fmt::print(stderr, "fuseproof: {} holds no kernel. {}\n", path.string(),
+               "Did the script call a compiled function after capture began?");
+  }
+  return exit_status(results);
+}
+
+Command add_check_command(CLI::App& parser) {
+  CLI::App* command =
+      parser.add_subcommand("check", "Run every captured kernel against its fragment");
+  auto run = std::make_shared<std::string>();
+  auto arguments = std::make_shared<CheckArguments>();
+  command->add_option("RUN", *run, "a run, as `fuseproof run` or fuseproof.capture wrote it")
+      ->required();
+  add_check_options(*command, *arguments);
+  command->footer(
+      "Exit status: 0 nothing found, 1 a finding, 2 wrong usage or unreadable input,\n"
+      "3 nothing could be checked or Fuseproof is at fault.\n\n"
+      "Examples:\n"
+      "  fuseproof check RUN\n"
+      "  fuseproof check RUN --kernel 'cpp_fused_*relu*' --jobs 2\n"
+      "  fuseproof check RUN --criteria cann --json > results.json");
+  return {command, [run, arguments] { return check_and_report(*run, *arguments); }};
+}
+
+}  // namespace fuseproof

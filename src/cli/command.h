@@ -1,0 +1,48 @@
+// What the commands of the command line have in common. One file a command; main.cpp only
+// dispatches.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/files.h"
+#include "check/selection.h"
+
+namespace fuseproof {
+
+// Set by SIGINT and SIGTERM; long commands look at it between two kernels.
+bool is_interrupted();
+void watch_for_interrupts();
+
+// Each adds a subcommand to the parser and returns what to run when it was chosen. The returned
+// function gives the exit status.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+Command add_check_command(CLI::App& parser);
+Command add_env_command(CLI::App& parser);
+Command add_run_command(CLI::App& parser);
+Command add_show_command(CLI::App& parser);
+
+// Options of every command that checks.
+struct CheckArguments {
+  std::string criteria = "default";
+  std::string kernel_pattern;
+  int jobs = 1;
+  bool is_trusted = false;
+  bool as_json = false;
+
+  Trust trust() const { return is_trusted ? Trust::kAny : Trust::kLocalOnly; }
+};
+void add_check_options(CLI::App& command, CheckArguments& arguments);
+
+// Checks a run, writes the report to stdout and returns the exit status.
+int check_and_report(const Path& run, const CheckArguments& arguments);
+
+// Writes to stdout; a closed pipe ends the program quietly.
+void write_stdout(const std::string& text);
+
+}  // namespace fuseproof

@@ -1,0 +1,132 @@
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "cli/command.h"
+#include "workbench/installation.h"
+
+namespace fuseproof {
+namespace {
+
+struct RunArguments {
+  std::string output;
+  std::string inputs = "real";
+  std::uint64_t byte_budget = 0;
+  int calls = 1;
+  bool is_unchecked = false;
+  CheckArguments check;
+};
+
+// "fuseproof-train-001": the first number that is free in the working folder.
+std::string free_run_name(FileSystem& files, const std::vector<std::string>& script) {
+  const std::string stem = script.front() == "-m" && script.size() > 1
+                               ? script[1]
+                               : Path(script.front()).stem().string();
+  for (int number = 1; number < 1000; ++number) {
+    std::string name = fmt::format("fuseproof-{}-{:03}", stem, number);
+    if (!files.exists(name)) return name;
+  }
+  throw Error(ErrorKind::kUsage,
+              "this folder holds 999 runs of the script already; give a name with --output");
+}
+
+std::vector<std::string> capture_arguments(const RunArguments& arguments, const std::string& output,
+                                           const std::vector<std::string>& script) {
+  std::vector<std::string> words = {
+      "-m",       "fuseproof.run_script", "--out",   output,
+      "--inputs", arguments.inputs,       "--calls", std::to_string(arguments.calls)};
+  if (arguments.byte_budget > 0) {
+    words.insert(words.end(), {"--byte-budget", std::to_string(arguments.byte_budget)});
+  }
+  words.insert(words.end(), script.begin(), script.end());
+  return words;
+}
+
+// Runs the script under capture. Ctrl-C reaches the script (it is in the same process group) and
+// ends it; what it captured until then is kept.
+ExitStatus capture(const RunArguments& arguments, const std::string& output,
+                   const std::vector<std::string>& script) {
+  FileSystem& files = real_file_system();
+  if (script.front() != "-m" && !files.exists(script.front())) {
+    throw Error(ErrorKind::kBadInput, fmt::format("the script {} does not exist", script.front()));
+  }
+  const Installation installation = find_installation(files, running_program());
+  // A handler, and not SIG_IGN, which the script would inherit.
+  std::signal(SIGINT, [](int) {});
+  SpawnRequest request;
+  request.program = installation.python;
+  request.arguments = capture_arguments(arguments, output, script);
+  // Our stdout carries one document; what the script prints goes to stderr.
+  request.child_stdout = arguments.check.as_json ? ChildStdout::kToStderr : ChildStdout::kInherit;
+  ChildProcess child = ChildProcess::spawn(request);
+  const ExitStatus status = child.wait();
+  std::signal(SIGINT, SIG_DFL);
+  return status;
+}
+
+int run_script(const RunArguments& arguments, const std::vector<std::string>& script) {
+  FileSystem& files = real_file_system();
+  const std::string output =
+      arguments.output.empty() ? free_run_name(files, script) : arguments.output;
+  if (files.exists(output)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} exists already, and a run is never overwritten. Give another name "
+                            "or remove it.",
+                            output));
+  }
+  const ExitStatus status = capture(arguments, output, script);
+  if (!status.succeeded()) {
+    fmt::print(stderr, "fuseproof: the script {}\n", to_string(status));
+  }
+  if (!files.exists(Path(output) / "run.json")) return 2;
+  if (!status.succeeded()) {
+    fmt::print(stderr, "fuseproof: {} holds what was captured until then\n", output);
+  }
+  constexpr int kScriptFailed = 2;
+  if (arguments.is_unchecked) return status.succeeded() ? 0 : kScriptFailed;
+  const int check_status = check_and_report(output, arguments.check);
+  return status.succeeded() ? check_status : kScriptFailed;
+}
+
+}  // namespace
+
+Command add_run_command(CLI::App& parser) {
+  CLI::App* command =
+      parser.add_subcommand("run", "Run a script, capture its fused kernels, then check them");
+  auto arguments = std::make_shared<RunArguments>();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "folder of the new run (default: fuseproof-SCRIPT-NNN)")
+      ->type_name("RUN");
+  command->add_option("--calls", arguments->calls, "how many calls of each kernel to record")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--inputs", arguments->inputs, "real, or layout: shapes without values")
+      ->check(CLI::IsMember({"real", "layout"}))
+      ->capture_default_str();
+  command
+      ->add_option("--byte-budget", arguments->byte_budget,
+                   "stop recording input values beyond this many bytes (suffixes: kb, mb, gb)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_flag("--no-check", arguments->is_unchecked, "capture only");
+  add_check_options(*command, arguments->check);
+  command->prefix_command();
+  command->footer(
+      "Everything from the script on is the script's own: SCRIPT.py ARGS… or -m MODULE ARGS…\n\n"
+      "Exit status: that of the check (see `fuseproof check --help`); 2 when the script failed.\n\n"
+      "Examples:\n"
+      "  fuseproof run train.py --steps 3\n"
+      "  fuseproof run -o RUN --no-check -m package.module --config small");
+  return {command, [command, arguments] {
+            const std::vector<std::string> script = command->remaining();
+            if (script.empty()) {
+              throw Error(ErrorKind::kUsage,
+                          "run needs a script: fuseproof run SCRIPT.py ARGS…, or -m MODULE");
+            }
+            return run_script(*arguments, script);
+          }};
+}
+
+}  // namespace fuseproof

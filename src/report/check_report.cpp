@@ -1,0 +1,149 @@
+#include "report/check_report.h"
+
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/table.h"
+
+namespace fuseproof {
+namespace {
+
+std::string time_text(std::int64_t time_ns) {
+  if (time_ns == 0) return "-";
+  const auto time_us = static_cast<double>(time_ns) / 1e3;
+  return time_us < 1e4 ? fmt::format("{:.1f} us", time_us)
+                       : fmt::format("{:.1f} ms", time_us / 1e3);
+}
+
+std::string error_text(const std::optional<double>& error) {
+  return error ? fmt::format("{:.2g}", *error) : "-";
+}
+
+std::string verdict_text(const SiteResult& result) {
+  if (result.error) return "error";
+  std::string text(verdict_info(result.verdict).name);
+  if (result.difference != DifferenceKind::kNone) {
+    text += fmt::format(" ({})", difference_name(result.difference));
+  }
+  return text;
+}
+
+// Cells hold one line of text without control characters.
+std::string cell(std::string text) {
+  for (char& character : text) {
+    if (static_cast<unsigned char>(character) < 0x20) character = ' ';
+  }
+  return text;
+}
+
+std::vector<std::string> row(const SiteResult& result) {
+  const OutputResult* worst = result.worst_output();
+  const std::string number = result.address.site.substr(0, result.address.site.find('_'));
+  return {number,
+          cell(result.kernel),
+          cell(result.user_line),
+          verdict_text(result),
+          worst == nullptr ? "-" : cell(worst->argument + " " + worst->layout),
+          worst == nullptr ? "-" : error_text(worst->kernel_error),
+          worst == nullptr ? "-" : error_text(worst->eager_error),
+          time_text(result.kernel_time_ns)};
+}
+
+std::string table(const std::vector<SiteResult>& results) {
+  using enum Column::Align;
+  using enum Column::Cut;
+  const std::vector<Column> columns = {
+      {"SITE", kRight, kNever},          {"KERNEL", kLeft, kAllowed},
+      {"USER'S LINE", kLeft, kAllowed},  {"VERDICT", kLeft, kNever},
+      {"WORST OUTPUT", kLeft, kAllowed}, {"KERNEL ERR", kRight, kNever},
+      {"EAGER ERR", kRight, kNever},     {"COLD TIME", kRight, kNever}};
+  std::vector<std::vector<std::string>> rows;
+  for (const SiteResult& result : results) rows.push_back(row(result));
+  return format_table(columns, rows);
+}
+
+bool needs_words(const SiteResult& result) {
+  return result.verdict != Verdict::kMatch || !result.notes.empty();
+}
+
+std::string details(const SiteResult& result) {
+  std::string text = fmt::format("\n{}: {}", result.address.site, verdict_text(result));
+  if (!result.message.empty()) text += ": " + result.message;
+  text += "\n";
+  const OutputResult* worst = result.worst_output();
+  if (worst != nullptr && !worst->worst_index.empty()) {
+    text += fmt::format("  {} {} ({}) at {}: kernel {}, eager {}", worst->argument, worst->layout,
+                        worst->node, worst->worst_index, worst->kernel_value, worst->eager_value);
+    if (!worst->exact_value.empty()) text += ", float64 " + worst->exact_value;
+    text += "\n";
+  }
+  if (worst != nullptr && worst->minimum_tolerance) {
+    text += fmt::format("  would pass with atol={:.3g} or rtol={:.3g}\n",
+                        worst->minimum_tolerance->absolute, worst->minimum_tolerance->relative);
+  }
+  if (!result.user_line.empty()) text += "  line: " + result.user_line + "\n";
+  for (const std::string& note : result.notes) text += "  note: " + note + "\n";
+  return text;
+}
+
+std::string cann_lines(const std::vector<SiteResult>& results) {
+  std::string text;
+  bool passes = true;
+  for (const SiteResult& result : results) {
+    for (const OutputResult& output : result.outputs) {
+      if (!output.cann_line.empty()) {
+        text += fmt::format("{} {}\n", result.address.site, output.cann_line);
+      }
+    }
+    passes = passes && !result.error &&
+             verdict_info(result.verdict).verdict_class != VerdictClass::kFinding;
+  }
+  return "\n" + text + (passes ? "Precision check passed.\n" : "Precision check failed.\n");
+}
+
+std::map<std::string, int> counts(const std::vector<SiteResult>& results) {
+  std::map<std::string, int> count;
+  for (const SiteResult& result : results) {
+    ++count[result.error ? "error" : std::string(verdict_info(result.verdict).name)];
+  }
+  return count;
+}
+
+std::string summary_line(const std::vector<SiteResult>& results, const CheckSummary& summary) {
+  std::vector<std::string> parts;
+  for (const auto& [verdict, count] : counts(results)) {
+    parts.push_back(fmt::format("{} {}", count, verdict));
+  }
+  return fmt::format("\n{} kernels in {:.1f} s: {}\n", results.size(), summary.seconds,
+                     fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string check_report_text(const std::vector<SiteResult>& results, const CheckSummary& summary) {
+  std::string text = table(results);
+  for (const SiteResult& result : results) {
+    if (needs_words(result)) text += details(result);
+  }
+  if (summary.criteria == "cann")
+    return text + summary_line(results, summary) + cann_lines(results);
+  return text + summary_line(results, summary);
+}
+
+Json check_report_json(const std::vector<SiteResult>& results, const CheckSummary& summary) {
+  Json list = Json::array();
+  for (const SiteResult& result : results) list.push_back(to_json(result));
+  return {
+      {"version", "1.0"},
+      {"run", summary.run},
+      {"criteria", summary.criteria},
+      {"stages", {{"kernel", "checked"}, {"external", "not_checked"}, {"graph", "not_checked"}}},
+      {"results", std::move(list)},
+      {"summary", counts(results)},
+      {"capture", summary.capture},
+      {"seconds", summary.seconds}};
+}
+
+}  // namespace fuseproof

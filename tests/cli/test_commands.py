@@ -1,0 +1,390 @@
+"""The command line as a user sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support import FUSEPROOF, ROOT
+
+SMALL_SCRIPT = Path(__file__).with_name("small_script.py")
+
+
+def site(run: Path, number: int) -> Path:
+    return next(run.glob(f"*/sites/{number:03d}_*"))
+
+
+def edit_json(path: Path, change) -> None:
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+# ---------------------------------------------------------------- help and usage
+
+
+@pytest.mark.parametrize("command", ["run", "check", "show", "env"])
+def test_every_command_has_help_with_an_example(fuseproof, command):
+    result = fuseproof(command, "--help")
+    assert result.returncode == 0
+    assert f"fuseproof {command}" in result.stdout
+
+
+def test_help_lists_the_commands_and_goes_to_stdout(fuseproof):
+    result = fuseproof("--help")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    for command in ("run", "check", "show", "env"):
+        assert command in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("chekc", "RUN"),
+        ("check",),
+        ("check", "RUN", "--criteria", "lenient"),
+        ("check", "RUN", "--jobs", "0"),
+        ("check", "RUN", "--jobs", "many"),
+        ("check", "RUN", "--unknown"),
+        ("run",),
+        ("run", "--calls", "-1", "x.py"),
+    ],
+)
+def test_wrong_usage_exits_2_with_a_message_on_stderr(fuseproof, arguments):
+    result = fuseproof(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.strip()
+
+
+def test_the_command_line_links_no_torch(fuseproof):
+    libraries = subprocess.run(["ldd", FUSEPROOF], capture_output=True, text=True, check=True)
+    assert "torch" not in libraries.stdout
+    assert "c10" not in libraries.stdout
+
+
+# ---------------------------------------------------------------- check
+
+
+def test_a_healthy_run_passes_with_a_table(fuseproof, small_run):
+    result = fuseproof("check", small_run)
+    assert result.returncode == 0, result.stderr
+    assert "VERDICT" in result.stdout
+    assert "2 match" in result.stdout
+    assert "small_script.py:" in result.stdout
+
+
+def test_json_is_one_document_with_every_result(fuseproof, small_run):
+    result = fuseproof("check", small_run, "--json")
+    document = json.loads(result.stdout)
+    assert [entry["verdict"] for entry in document["results"]] == ["match", "match"]
+    assert document["stages"] == {
+        "kernel": "checked",
+        "external": "not_checked",
+        "graph": "not_checked",
+    }
+    for key in ("site", "kernel", "stage", "verdict", "difference", "message", "outputs"):
+        assert key in document["results"][0]
+
+
+def test_an_edited_kernel_is_announced_rebuilt_and_found(fuseproof, small_run):
+    source = site(small_run, 0) / "kernel.cpp"
+    text = source.read_text()
+    assert " / " in text
+    source.write_text(text.replace(" / ", " * "))
+    result = fuseproof("check", small_run, "--json")
+    assert result.returncode == 1
+    entry = json.loads(result.stdout)["results"][0]
+    assert entry["verdict"] == "kernel_wrong"
+    assert any("edited" in note and "rebuilt" in note for note in entry["notes"])
+    output = next(o for o in entry["outputs"] if o["verdict"] == "kernel_wrong")
+    assert output["worst"]["kernel"] != output["worst"]["eager"]
+    assert float(output["minimum_tolerance"]["atol"]) > 0
+
+
+def test_a_source_that_does_not_compile_is_a_finding_with_the_command(fuseproof, small_run):
+    source = site(small_run, 0) / "kernel.cpp"
+    source.write_text(source.read_text() + "\nthis is no C++\n")
+    result = fuseproof("check", small_run)
+    assert result.returncode == 1
+    assert "did_not_build" in result.stdout
+    assert "to reproduce: " in result.stdout
+    assert "1 match" in result.stdout
+
+
+def test_crashing_and_endless_kernels_are_findings_and_the_rest_goes_on(fuseproof, small_run):
+    source = site(small_run, 0) / "kernel.cpp"
+    head, brace, body = source.read_text().partition("{\n")
+    source.write_text(head + brace + "    *(volatile int*)8 = 1;\n" + body)
+    result = fuseproof("check", small_run)
+    assert result.returncode == 1
+    assert "crashed" in result.stdout
+    assert "SIGSEGV" in result.stdout or "Segmentation" in result.stdout
+    assert "1 match" in result.stdout
+
+
+def test_a_write_past_the_end_is_out_of_bounds(fuseproof, small_run):
+    source = site(small_run, 1) / "kernel.cpp"
+    head, brace, body = source.read_text().partition("{\n")
+    source.write_text(head + brace + "    out_ptr0[8] = 1.0f;\n" + body)
+    result = fuseproof("check", small_run, "--json")
+    entry = json.loads(result.stdout)["results"][1]
+    assert entry["verdict"] == "out_of_bounds"
+    assert "byte 32 of out_ptr0" in entry["message"]
+
+
+def test_kernels_are_chosen_by_pattern(fuseproof, small_run):
+    result = fuseproof("check", small_run, "--kernel", "cpp_fused_*amax*", "--json")
+    assert len(json.loads(result.stdout)["results"]) == 1
+    nothing = fuseproof("check", small_run, "--kernel", "conv")
+    assert nothing.returncode == 2
+    assert "no kernel of" in nothing.stderr
+
+
+def test_cann_criteria_speak_in_their_own_words(fuseproof, small_run):
+    result = fuseproof("check", small_run, "--criteria", "cann")
+    assert result.returncode == 0
+    assert "precision PASSED: CosineSim=" in result.stdout
+    assert result.stdout.rstrip().endswith("Precision check passed.")
+    source = site(small_run, 0) / "kernel.cpp"
+    source.write_text(source.read_text().replace(" / ", " * "))
+    failing = fuseproof("check", small_run, "--criteria", "cann")
+    assert failing.returncode == 1
+    assert "precision FAILED" in failing.stdout
+    assert failing.stdout.rstrip().endswith("Precision check failed.")
+
+
+def test_jobs_give_the_same_results(fuseproof, small_run):
+    def verdicts(jobs: int) -> list[tuple[str, str]]:
+        result = fuseproof("check", small_run, "--jobs", jobs, "--json")
+        return [(r["site"], r["verdict"]) for r in json.loads(result.stdout)["results"]]
+
+    assert verdicts(1) == verdicts(2)
+
+
+# ---------------------------------------------------------------- damaged and foreign runs
+
+
+def test_damage_is_an_error_that_names_the_file_and_the_rest_goes_on(fuseproof, small_run):
+    call = site(small_run, 0) / "calls" / "0.json"
+    call.write_text(call.read_text()[:100])
+    result = fuseproof("check", small_run, "--json")
+    assert result.returncode == 2
+    first, second = json.loads(result.stdout)["results"]
+    assert first["error"] == "bad_input"
+    assert "calls/0.json" in first["message"]
+    assert second["verdict"] == "match"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "edited", "missing"])
+def test_a_damaged_blob_is_named(fuseproof, small_run, damage):
+    call = json.loads((site(small_run, 1) / "calls" / "0.json").read_text())
+    blob = small_run / "blobs" / next(s["blob"] for s in call["storages"] if "blob" in s)
+    content = bytearray(blob.read_bytes())
+    if damage == "truncated":
+        blob.write_bytes(content[:-1])
+    elif damage == "edited":
+        content[0] ^= 1
+        blob.write_bytes(content)
+    else:
+        blob.unlink()
+    result = fuseproof("check", small_run, "--kernel", "001")
+    assert result.returncode == 2
+    assert blob.name in result.stdout
+
+
+def test_an_edited_object_is_an_error_that_names_file_and_field(fuseproof, small_run):
+    built = site(small_run, 0) / "kernel.so"
+    built.write_bytes(built.read_bytes() + b"\0")
+    result = fuseproof("check", small_run)
+    assert result.returncode == 2
+    assert "object_hash" in result.stdout
+    assert "kernel.so" in result.stdout
+
+
+def test_a_flag_that_is_not_allowed_is_refused(fuseproof, small_run):
+    def add_flag(spec):
+        spec["artifact"]["recipe"]["flags"].append("fplugin=/tmp/evil.so")
+
+    edit_json(site(small_run, 0) / "kernel.json", add_flag)
+    source = site(small_run, 0) / "kernel.cpp"
+    source.write_text(source.read_text() + "\n")
+    result = fuseproof("check", small_run)
+    assert "fplugin" in result.stdout
+    assert result.returncode in (0, 2)
+    assert "1 match" in result.stdout
+
+
+def test_a_foreign_run_needs_trust(fuseproof, small_run, tmp_path):
+    elsewhere = {**os.environ, "FUSEPROOF_STATE_DIR": str(tmp_path / "other user")}
+    refused = fuseproof("check", small_run, env=elsewhere)
+    assert refused.returncode == 2
+    assert "--trust" in refused.stderr
+    assert fuseproof("check", small_run, "--trust", env=elsewhere).returncode == 0
+
+
+def test_a_newer_format_is_refused(fuseproof, small_run):
+    edit_json(small_run / "run.json", lambda info: info.update(version="2.0"))
+    result = fuseproof("check", small_run)
+    assert result.returncode == 3
+    assert "newer Fuseproof" in result.stderr
+
+
+def test_what_is_no_run_is_refused(fuseproof, tmp_path):
+    missing = fuseproof("check", tmp_path / "nothing")
+    assert (missing.returncode, "does not exist" in missing.stderr) == (2, True)
+    empty = fuseproof("check", tmp_path)
+    assert (empty.returncode, "no run of Fuseproof" in empty.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["kernel", "fragment", "call", "run"])
+def test_files_of_a_run_follow_their_schema(small_run, name):
+    schema = json.loads((ROOT / f"docs/schema/{name}.schema.json").read_text())
+    patterns = {"call": "*/sites/*/calls/*.json", "run": "run.json"}
+    files = list(small_run.glob(patterns.get(name, f"*/sites/*/{name}.json")))
+    assert files
+    for file in files:
+        jsonschema.validate(json.loads(file.read_text()), schema)
+
+
+# ---------------------------------------------------------------- show and env
+
+
+def test_show_tells_the_story_of_a_kernel(fuseproof, small_run):
+    result = fuseproof("show", small_run / "1")
+    assert result.returncode == 0, result.stderr
+    assert "return torch.relu(x).amax(dim=1)" in result.stdout
+    assert "aten.amax.default" in result.stdout
+    assert "cpp_prefix.h" in result.stdout
+    assert "verdict: match" in result.stdout
+
+
+@pytest.mark.parametrize("form", ["1", "001", "process", "folder"])
+def test_a_site_has_several_names(fuseproof, small_run, form):
+    folder = site(small_run, 1)
+    address = {
+        "process": small_run / folder.parent.parent.name / "001",
+        "folder": folder,
+    }.get(form, small_run / form)
+    result = fuseproof("show", address, "--no-check", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["spec"]["site"] == folder.name
+
+
+def test_an_unknown_site_lists_the_known_ones(fuseproof, small_run):
+    result = fuseproof("show", small_run / "7")
+    assert result.returncode == 2
+    assert site(small_run, 0).name in result.stderr
+
+
+def test_env_names_what_a_check_needs(fuseproof):
+    result = fuseproof("env", "--json")
+    assert result.returncode == 0, result.stdout
+    environment = json.loads(result.stdout)["environment"]
+    assert environment["torch"].startswith("2.13.0")
+    assert Path(environment["runner"]).exists()
+
+
+def test_env_says_what_is_missing(fuseproof, tmp_path):
+    copy = tmp_path / "fuseproof"
+    shutil.copy(FUSEPROOF, copy)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FUSEPROOF_")}
+    result = subprocess.run(
+        [copy, "env"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert result.returncode == 3
+    assert "MISSING" in result.stdout
+
+
+# ---------------------------------------------------------------- run
+
+
+def test_run_captures_checks_and_passes_arguments_on(fuseproof, tmp_path):
+    result = fuseproof("run", SMALL_SCRIPT, "--steps", 3, "--json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "arguments: ['--steps', '3', '--json']" in result.stdout
+    assert "2 match" in result.stdout
+    assert (tmp_path / "fuseproof-small_script-001" / "run.json").exists()
+
+
+def test_run_with_json_keeps_stdout_for_the_document(fuseproof, tmp_path):
+    result = fuseproof("run", "-o", tmp_path / "r", "--json", SMALL_SCRIPT)
+    assert len(json.loads(result.stdout)["results"]) == 2
+    assert "arguments: []" in result.stderr
+
+
+def test_run_refuses_an_existing_folder(fuseproof, tmp_path):
+    result = fuseproof("run", "-o", tmp_path, SMALL_SCRIPT)
+    assert result.returncode == 2
+    assert "exists already" in result.stderr
+
+
+def test_run_refuses_a_missing_script(fuseproof, tmp_path):
+    result = fuseproof("run", "-o", tmp_path / "r", tmp_path / "missing.py")
+    assert result.returncode == 2
+    assert "missing.py does not exist" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["--fail", "--exit-7", "--abort"])
+def test_what_a_failing_script_left_is_checked(fuseproof, tmp_path, ending):
+    result = fuseproof("run", "-o", tmp_path / "r", SMALL_SCRIPT, ending)
+    assert result.returncode == 2
+    assert "2 match" in result.stdout
+    assert "the script" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_folder_is_an_error_before_the_script_runs(fuseproof, tmp_path):
+    tmp_path.chmod(0o500)
+    result = fuseproof("run", "-o", tmp_path / "r", SMALL_SCRIPT)
+    assert result.returncode == 2
+    assert "arguments:" not in result.stdout
+
+
+def test_a_place_that_cannot_hold_a_run_is_an_error_before_the_script_runs(fuseproof):
+    result = fuseproof("run", "-o", "/proc/nowhere/run", SMALL_SCRIPT)
+    assert result.returncode == 2
+    assert "/proc/nowhere" in result.stderr
+    assert "arguments:" not in result.stdout
+
+
+def test_a_script_that_compiles_nothing_says_so(fuseproof, tmp_path):
+    script = tmp_path / "plain.py"
+    script.write_text("print('hello')\n")
+    result = fuseproof("run", "-o", tmp_path / "r", script)
+    assert result.returncode == 3
+    assert "nothing was captured" in result.stderr
+
+
+def test_layouts_alone_cannot_be_checked_and_it_says_why(fuseproof, tmp_path):
+    result = fuseproof("run", "-o", tmp_path / "r", "--inputs", "layout", SMALL_SCRIPT)
+    assert result.returncode == 3
+    assert "layouts only" in result.stdout
+
+
+def test_interrupting_a_check_keeps_what_is_there(small_run):
+    source = site(small_run, 0) / "kernel.cpp"
+    head, brace, body = source.read_text().partition("{\n")
+    source.write_text(head + brace + "    for (volatile bool go = true; go;) {}\n" + body)
+    check = subprocess.Popen(
+        [FUSEPROOF, "check", small_run, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(12)  # the kernel has been rebuilt and spins by then
+    os.killpg(check.pid, signal.SIGINT)
+    out, err = check.communicate(timeout=200)
+    assert check.returncode == 130, (out, err)
+    assert "interrupted after" in err
+    json.loads(out)
