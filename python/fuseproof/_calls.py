@@ -1,0 +1,210 @@
+"""Records the calls of kernels through proxies in the globals of a generated module, until each
+call site has the calls that were asked for; then the kernels themselves are put back."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from fuseproof import _core
+from fuseproof._lowering import tensor_layout
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Site:
+    """A call site of a kernel."""
+
+    name: str  # "003_cpp_fused_add_0"
+    kernel: str
+    spec: Json
+    fragment: Json
+    source: str
+    # Values of the graph's constants that the fragment needs and that are no arguments.
+    constants: list[torch.Tensor] = field(default_factory=list)
+    recorded: int = 0
+
+
+class _Storages:
+    """The storages of one call, each once."""
+
+    def __init__(self) -> None:
+        self.entries: list[Json] = []
+        self.needed: dict[int, Any] = {}  # those that hold inputs
+        self._index_of: dict[object, int] = {}
+
+    def add(self, storage: Any, role: str) -> int:
+        # Two storage objects may lie over the same memory; an empty one has no address.
+        address = storage.data_ptr()
+        key = address or ("empty", len(self.entries))
+        index = self._index_of.setdefault(key, len(self.entries))
+        if index == len(self.entries):
+            self.entries.append(
+                {"size_bytes": 0, "address_mod_64": address % 64, "omitted": "output"}
+            )
+        size_bytes = storage.nbytes()
+        if size_bytes >= self.entries[index]["size_bytes"]:
+            self.entries[index]["size_bytes"] = size_bytes
+            if index in self.needed:
+                self.needed[index] = storage
+        if role != "out":
+            self.needed.setdefault(index, storage)
+        return index
+
+
+class CallWriter:
+    """Writes one call's storages and views into the run."""
+
+    def __init__(self, writer: Any, inputs: str) -> None:
+        self._writer = writer
+        self._inputs = inputs
+
+    def write(self, site: Site, args: tuple[Any, ...], step: int) -> None:
+        own = site.spec["arguments"]
+        if len(args) != len(own):
+            raise RuntimeError(
+                f"{site.name} was called with {len(args)} arguments, its signature has {len(own)}"
+            )
+        storages = _Storages()
+        symbols = {}
+        arguments: list[Json] = []
+        for value, argument in zip(args, own, strict=True):
+            if isinstance(value, torch.Tensor):
+                arguments.append(self._view(site, value, argument["role"], storages))
+                continue
+            arguments.append({"float" if isinstance(value, float) else "integer": value})
+            if isinstance(value, int) and argument["value"].isidentifier():
+                symbols[argument["value"]] = value
+        for constant in site.constants:
+            arguments.append(self._view(site, constant, "in", storages))
+        for index, storage in storages.needed.items():
+            self._keep(storages.entries[index], storage)
+        record = {
+            "index": site.recorded,
+            "step": step,
+            "threads": torch.get_num_threads(),
+            "mxcsr": _core.mxcsr(),
+            "grad_mode": torch.is_grad_enabled(),
+            "symbols": symbols,
+            "storages": storages.entries,
+            "arguments": arguments,
+        }
+        self._writer.write_call(site.name, json.dumps(record))
+
+    @staticmethod
+    def _view(site: Site, value: torch.Tensor, role: str, storages: _Storages) -> Json:
+        layout = tensor_layout(value)
+        if layout is None:
+            raise RuntimeError(f"{site.name} was called with a {value.layout} {value.dtype} tensor")
+        return {"storage": storages.add(value.untyped_storage(), role), "layout": layout}
+
+    def _keep(self, entry: Json, storage: Any) -> None:
+        if self._inputs == "layout":
+            entry["omitted"] = "layout"
+            return
+        blob = self._writer.write_blob(storage.data_ptr(), storage.nbytes())
+        entry["size_bytes"] = storage.nbytes()
+        entry["omitted"] = "" if blob else "budget"
+        entry["blob"] = blob
+
+
+class CallSequence:
+    """Which call site a call belongs to. Equal sources share one kernel name, so a name alone does
+    not tell; but a graph calls its sites in order. (One inside a conditional sub-graph may be left
+    out.) Each thread has its own place in the order."""
+
+    def __init__(self, sites: list[Site]) -> None:
+        self._sites = sites
+        self._place = threading.local()
+
+    def next(self, kernel: str) -> tuple[Site, int]:
+        """The site that is called now, and how often the graph had been called before."""
+        position = getattr(self._place, "position", 0)
+        step = getattr(self._place, "step", 0)
+        found = self._find(kernel, position)
+        if found is None:
+            step += 1
+            found = self._find(kernel, 0)
+        if found is None:
+            raise RuntimeError(f"{kernel} is no kernel of this graph")
+        self._place.position = found + 1
+        self._place.step = step
+        return self._sites[found], step
+
+    def _find(self, kernel: str, begin: int) -> int | None:
+        for position in range(begin, len(self._sites)):
+            if self._sites[position].kernel == kernel:
+                return position
+        return None
+
+
+class KernelProxy:
+    """Stands for one kernel in the globals of a generated module."""
+
+    __slots__ = ("_kernel", "_name", "_observe")
+
+    def __init__(
+        self, kernel: Callable[..., Any], name: str, observe: Callable[[str, tuple[Any, ...]], None]
+    ) -> None:
+        self._kernel = kernel
+        self._name = name
+        self._observe = observe
+
+    def __call__(self, *args: Any) -> Any:
+        self._observe(self._name, args)
+        return self._kernel(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+
+class CallRecorder:
+    """Observes the kernels of one loaded module."""
+
+    def __init__(
+        self,
+        sites: list[Site],
+        namespace: dict[str, Any],
+        writer: CallWriter,
+        calls: int,
+        report: Callable[[str], None],
+    ) -> None:
+        self._sites = sites
+        self._namespace = namespace
+        self._writer = writer
+        self._calls = calls
+        self._report = report
+        self._sequence = CallSequence(sites)
+        self._lock = threading.Lock()
+        self._kernels = {
+            site.kernel: namespace[site.kernel] for site in sites if site.kernel in namespace
+        }
+
+    def attach(self) -> None:
+        for name, kernel in self._kernels.items():
+            self._namespace[name] = KernelProxy(kernel, name, self._observe)
+
+    def detach(self) -> None:
+        """Puts back the kernels that are still observed."""
+        for name, kernel in self._kernels.items():
+            if isinstance(self._namespace.get(name), KernelProxy):
+                self._namespace[name] = kernel
+
+    def _observe(self, name: str, args: tuple[Any, ...]) -> None:
+        try:
+            with self._lock:
+                site, step = self._sequence.next(name)
+                if site.recorded < self._calls:
+                    self._writer.write(site, args, step)
+                    site.recorded += 1
+                if all(s.recorded >= self._calls for s in self._sites if s.kernel == name):
+                    self._namespace[name] = self._kernels[name]
+        except Exception as error:  # the program must go on; what was lost is on record
+            self._namespace[name] = self._kernels[name]
+            self._report(f"the call of {name} was not recorded: {error}")

@@ -1,0 +1,92 @@
+"""fuseproof.check: the results of `fuseproof check`, in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuseproof import _core
+
+_FINDINGS = frozenset(_core.finding_verdicts())
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found about one call site of a kernel; a match is one too.
+
+    site:              its folder's name in the run, "003_cpp_fused_add_relu_0".
+    stage:             where the fault lies: "none", "kernel", "graph", "external".
+    verdict:           a word of docs/verdicts.md.
+    difference:        "none", "value", "nan", "inf", "sign", "dtype", "shape", "stride",
+                       "exception", "mutation" or "side_effect".
+    output:            the kernel's argument that decided the verdict ("out_ptr1"), or "".
+    minimum_tolerance: {"atol", "rtol"}: each alone would let the difference pass; or None.
+    error:             the kind of error that kept the site from being judged, or "".
+    details:           the whole entry of `fuseproof check --json`.
+    """
+
+    site: str
+    kernel: str
+    stage: str
+    verdict: str
+    difference: str
+    output: str
+    message: str
+    user_line: str
+    minimum_tolerance: dict[str, float] | None
+    error: str
+    details: dict[str, Any]
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the verdict says that something is wrong (exit status 1)."""
+        return self.verdict in _FINDINGS
+
+
+def finding_from_json(entry: dict[str, Any]) -> Finding:
+    deciding: dict[str, Any] = next(
+        (output for output in entry["outputs"] if output["verdict"] == entry["verdict"]), {}
+    )
+    tolerance = deciding.get("minimum_tolerance")
+    return Finding(
+        site=entry["site"],
+        kernel=entry["kernel"],
+        stage=entry["stage"],
+        verdict=entry["verdict"],
+        difference=entry["difference"],
+        output=deciding.get("argument", ""),
+        message=entry["message"],
+        user_line=entry["user_line"],
+        minimum_tolerance=tolerance and {name: float(value) for name, value in tolerance.items()},
+        error=entry.get("error", ""),
+        details=entry,
+    )
+
+
+def check(
+    run: str | os.PathLike[str],
+    *,
+    criteria: str = "default",
+    kernel: str = "",
+    jobs: int = 1,
+    trust: bool = False,
+) -> list[Finding]:
+    """Runs every captured kernel's own artifact against its fragment; one result for each call site.
+
+    criteria: "default" or "cann". kernel: only sites that fit (part of the name, or a glob).
+    trust:    run native code that another user or machine recorded.
+
+    Raises BadInputError (no run), UsageError (unknown criteria, foreign run) and UnsupportedError
+    (Fuseproof or torch incompletely installed).
+    """
+    if criteria not in ("default", "cann"):
+        raise _core.UsageError(f"criteria={criteria!r}: expected 'default' or 'cann'")
+    if jobs < 1:
+        raise _core.UsageError(f"jobs={jobs}: expected 1 or more")
+    options = {"criteria": criteria, "kernel": kernel, "jobs": jobs, "trust": trust}
+    program = Path(_core.__file__).parent / "bin" / "fuseproof"
+    text = _core.check_run(os.fspath(run), json.dumps(options), str(program))
+    return [finding_from_json(entry) for entry in json.loads(text)]

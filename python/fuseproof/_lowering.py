@@ -1,0 +1,261 @@
+"""Reads what Inductor knows of a lowered graph into plain data (src/fragment/lowering_record.h).
+
+No judgement here: what belongs to a kernel's fragment is decided by the slicer.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from fuseproof import _core
+from fuseproof._torch_hooks import hints, internals
+
+Json = dict[str, Any]
+
+_TORCH_FOLDER = os.path.dirname(torch.__file__) + os.sep
+_FRAME = re.compile(r'  File "(?P<file>.+)", line (?P<line>\d+), in .*\n(?P<text>[^\n]*)')
+
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+class Unserializable(Exception):
+    """An argument of a node that a record cannot hold."""
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def layout(dtype: torch.dtype, shape: Any, strides: Any, offset: Any) -> Json | None:
+    """None when a number has no hint or the dtype has no name in the records."""
+    numbers = [hints(value) for value in (*shape, *strides, offset)]
+    if None in numbers or not _core.knows_dtype(dtype_name(dtype)):
+        return None
+    rank = len(shape)
+    return {
+        "dtype": dtype_name(dtype),
+        "shape": numbers[:rank],
+        "strides": numbers[rank:-1],
+        "offset": numbers[-1],
+    }
+
+
+def tensor_layout(value: object) -> Json | None:
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return None
+    return layout(value.dtype, value.shape, value.stride(), value.storage_offset())
+
+
+def buffer_layout(buffer_layout: Any) -> Json | None:
+    """Of one of Inductor's layouts; None unless every size is a number."""
+    try:
+        size, stride = list(buffer_layout.size), list(buffer_layout.stride)
+        numbers = [int(value) for value in (*size, *stride, getattr(buffer_layout, "offset", 0))]
+    except (AttributeError, TypeError, AssertionError, NotImplementedError):
+        return None  # no strided layout, or symbolic
+    return layout(buffer_layout.dtype, numbers[: len(size)], numbers[len(size) : -1], numbers[-1])
+
+
+# --- The FX graph ---------------------------------------------------------------------------------
+
+
+def argument(value: Any) -> Any:
+    """An argument of a node in the JSON of src/graph/graph.h."""
+    if isinstance(value, (list, tuple)):
+        return [argument(element) for element in value]
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, _SYMBOLIC):
+        return _symbol(value)
+    return _number_or_constant(value)
+
+
+def _symbol(value: Any) -> Json:
+    hint = value.node.hint
+    if not isinstance(value, torch.SymInt) or not isinstance(hint, int):
+        raise Unserializable(f"the symbolic number {value} has no integer hint")
+    return {"symbol": str(value.node.expr), "hint": hint}
+
+
+_CONSTANTS = {
+    "dtype": torch.dtype,
+    "device": torch.device,
+    "layout": torch.layout,
+    "memory_format": torch.memory_format,
+}
+
+
+def _number_or_constant(value: Any) -> Any:
+    if isinstance(value, Node):
+        return {"node": value.name}
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return value
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, complex):
+        return {"complex": [_float_part(value.real), _float_part(value.imag)]}
+    for kind, cls in _CONSTANTS.items():
+        if isinstance(value, cls):
+            return {kind: str(value).removeprefix("torch.")}
+    raise Unserializable(f"{value!r}, a {type(value).__module__}.{type(value).__qualname__}")
+
+
+def _float_part(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)  # "nan", "inf", "-inf"
+
+
+def _float(value: float) -> float | Json:
+    part = _float_part(value)
+    return {"float": part} if isinstance(part, str) else part
+
+
+def target_name(node: Node) -> str:
+    target: Any = node.target
+    if target is operator.getitem:
+        return "getitem"
+    if isinstance(target, torch._ops.OpOverload):
+        # Inductor makes `_foreach_mul` in-place in the graph but goes on to use its result, which
+        # the in-place operator does not have.
+        is_used = bool(node.users) and not target._schema.returns
+        return str(target).replace("_.", ".") if is_used else str(target)
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        overloads: Any = target.overloads
+        if overloads() == ["default"]:
+            return f"{target}.default"
+    name = getattr(target, "__qualname__", None) or str(target)
+    return f"python:{getattr(target, '__module__', '')}.{name}"
+
+
+def mutated_nodes(node: Node) -> list[str]:
+    """The nodes that a call writes into, by its schema."""
+    if node.target is operator.getitem and isinstance(node.args[0], Node):
+        return mutated_nodes(node.args[0])
+    if not isinstance(node.target, torch._ops.OpOverload) or not node.target._schema.is_mutable:
+        return []
+    names = []
+    for position, parameter in enumerate(node.target._schema.arguments):
+        if parameter.alias_info is None or not parameter.alias_info.is_write:
+            continue
+        is_positional = position < len(node.args)
+        value = node.args[position] if is_positional else node.kwargs.get(parameter.name)
+        values = value if isinstance(value, (list, tuple)) else [value]
+        names += [element.name for element in values if isinstance(element, Node)]
+    return names
+
+
+def source_of(node: Node) -> Json | None:
+    """The innermost frame of the user's code in the node's stack trace."""
+    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    users = [frame for frame in frames if not frame["file"].startswith(_TORCH_FOLDER)]
+    if not frames:
+        return None
+    frame = (users or frames)[-1]
+    return {"file": frame["file"], "line": int(frame["line"]), "text": frame["text"].strip()}
+
+
+_KINDS = {"placeholder": "placeholder", "get_attr": "constant", "output": "output"}
+
+
+def _node(node: Node, constants: dict[str, torch.Tensor]) -> Json:
+    value = node.meta.get("val", constants.get(node.name))
+    is_tuple = isinstance(value, (list, tuple))
+    parts: Any = value if is_tuple else [value] if isinstance(value, torch.Tensor) else []
+    result: Json = {
+        "name": node.name,
+        "kind": _KINDS.get(node.op, "call"),
+        "values": [tensor_layout(part) for part in parts],
+        "is_tuple": is_tuple,
+    }
+    if node.op == "get_attr":
+        result["target"] = str(node.target)
+    elif node.op not in ("placeholder", "output"):
+        result["target"] = target_name(node)
+    if node.op not in ("placeholder", "get_attr"):
+        result["arguments"] = [argument(value) for value in node.args]
+        result["keywords"] = {name: argument(value) for name, value in node.kwargs.items()}
+    source = source_of(node)
+    if source is not None:
+        result["source"] = source
+    return result
+
+
+def _symbolic_numbers(node: Node) -> list[Any]:
+    """The symbolic numbers in a node's value: itself, or sizes of its tensors."""
+    value = node.meta.get("val")
+    parts = list(value) if isinstance(value, (list, tuple)) else [value]
+    parts += [size for part in parts if isinstance(part, torch.Tensor) for size in part.shape]
+    return [part for part in parts if isinstance(part, _SYMBOLIC)]
+
+
+def read_graph(graph: Any, constants: dict[str, torch.Tensor]) -> Json:
+    """The lowered graph. `constants`: the values of its get_attr nodes, by node name."""
+    nodes, mutations, problems = [], {}, {}
+    symbols: dict[str, int] = {}
+    is_static = True
+    for node in graph.module.graph.nodes:
+        try:
+            nodes.append(_node(node, constants))
+        except Unserializable as problem:
+            problems[node.name] = str(problem)
+            bare = {"name": node.name, "kind": _KINDS.get(node.op, "call"), "values": []}
+            nodes.append({**bare, "target": target_name(node)})
+        if node.op == "get_attr" and node.name not in constants:
+            problems[node.name] = "its value is no plain tensor"
+        if targets := mutated_nodes(node):
+            mutations[node.name] = targets
+        for number in _symbolic_numbers(node):
+            is_static = False
+            if isinstance(number.node.hint, int) and number.node.expr.is_symbol:
+                symbols[str(number.node.expr)] = number.node.hint
+    return {
+        "graph": {"nodes": nodes},
+        "mutations": mutations,
+        "problems": problems,
+        "external_nodes": sorted({name for _, name in external_operations(graph)}),
+        "is_static": is_static,
+        "symbols": symbols,
+    }
+
+
+# --- External calls -------------------------------------------------------------------------------
+
+
+def origin_of(operation: Any, order: dict[str, int]) -> str | None:
+    """The FX node that an operation computes: the last of its origins."""
+    origin = getattr(operation, "origin_node", None)
+    if origin is not None:
+        return str(origin.name)
+    names = [node.name for node in operation.origins if node.name in order]
+    return max(names, key=order.__getitem__, default=None)
+
+
+def external_operations(graph: Any) -> Iterator[tuple[Any, str]]:
+    """(operation, name of its FX node) of every call into a library."""
+    ir = internals().ir
+    order = node_order(graph)
+    for operation in graph.operations:
+        if not isinstance(operation, ir.ExternKernel) or isinstance(operation, ir.MultiOutput):
+            continue
+        name = origin_of(operation, order)
+        if name is not None:
+            yield operation, name
+
+
+def node_order(graph: Any) -> dict[str, int]:
+    return {node.name: index for index, node in enumerate(graph.module.graph.nodes)}
+
+
+def operands(node: Node) -> list[Node]:
+    """The nodes among the arguments, nested and repeated ones included, in order."""
+    found: list[Node] = []
+    torch.fx.node.map_arg((node.args, node.kwargs), found.append)
+    return found

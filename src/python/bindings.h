@@ -1,0 +1,20 @@
+// The parts of fuseproof._core, one function for each file that defines one.
+//
+// The module is thin: Python reads torch's objects and hands down JSON text and addresses; nothing
+// here knows torch. Everything that is slow (hashing, writing, slicing) runs without the GIL.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace fuseproof::python {
+
+// Error and its subclasses; from here on every fuseproof::Error arrives in Python as one of them.
+void bind_errors(nanobind::module_& module);
+
+// RunWriter, LoweredGraph, mxcsr().
+void bind_capture(nanobind::module_& module);
+
+// check_run(), finding_verdicts(), cpu_description().
+void bind_check(nanobind::module_& module);
+
+}  // namespace fuseproof::python

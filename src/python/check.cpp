@@ -1,0 +1,72 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/cpu.h"
+#include "base/json.h"
+#include "bindings.h"
+#include "check/selection.h"
+#include "workbench/installation.h"
+
+namespace fuseproof::python {
+namespace {
+
+namespace nb = nanobind;
+
+// True once the program was interrupted; looked at between two kernels, by any thread.
+bool is_interrupted() {
+  const nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+Json checked(const std::string& path, const JsonObject& options, const std::string& program) {
+  FileSystem& files = real_file_system();
+  const RunReader run(files, path);
+  require_trust(run, options.boolean("trust") ? Trust::kAny : Trust::kLocalOnly);
+  CheckPlan plan;
+  plan.settings.criteria =
+      options.string("criteria") == "cann" ? Criteria::kCann : Criteria::kDefault;
+  plan.jobs = static_cast<int>(options.integer("jobs"));
+  plan.is_cancelled = is_interrupted;
+  const Installation installation = find_installation(files, program);
+  Json results = Json::array();
+  for (const SiteResult& result : check_sites(run, select_sites(run, options.string("kernel")),
+                                              workbench_factory(files, installation, run), plan)) {
+    results.push_back(to_json(result));
+  }
+  return results;
+}
+
+std::string check_run(const std::string& path, const std::string& options,
+                      const std::string& program) {
+  std::string results;
+  {
+    const nb::gil_scoped_release no_gil;
+    const Json parsed = parse_json(options, "options");
+    results = checked(path, JsonObject(parsed, "options"), program).dump();
+  }
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return results;
+}
+
+std::vector<std::string> finding_verdicts() {
+  std::vector<std::string> names;
+  for (const VerdictInfo& info : all_verdicts()) {
+    if (info.verdict_class == VerdictClass::kFinding) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void bind_check(nb::module_& module) {
+  module.def("finding_verdicts", &finding_verdicts, "Names of the verdicts that are findings.");
+  module.def(
+      "cpu_description", [] { return cpu_description(real_file_system()); },
+      "This machine's processor; equal on machines that can run each other's kernels.");
+  module.def("check_run", &check_run, nb::arg("run"), nb::arg("options"), nb::arg("program"),
+             "Checks the kernels of a run. `options`: JSON with criteria, jobs, kernel, trust. "
+             "`program`: a path in the folder of fuseproof-runner. Returns the results as JSON, in "
+             "the form of `fuseproof check --json`.");
+}
+
+}  // namespace fuseproof::python
