@@ -80,12 +80,12 @@ fi
 echo "setup: installing $torch_requirement and the build's Python packages"
 # shellcheck disable=SC2086
 .venv/bin/pip install -q --disable-pip-version-check ${PIP_INSTALL_FLAGS:-} \
-  "$torch_requirement" 'scikit-build-core>=0.10' 'nanobind>=2.4' ninja \
-  pytest pytest-xdist hypothesis numpy scipy jsonschema ruff mypy ||
+  "$torch_requirement" 'scikit-build-core>=0.10' 'nanobind>=2.4' ||
   fail "pip could not install $torch_requirement for $("$python" --version)." \
     "torch 2.13 has wheels for Python 3.10 to 3.14 on x86-64 and aarch64 Linux."
 
 echo "setup: building"
+# shellcheck disable=SC2086
 FUSEPROOF_TESTS=ON FUSEPROOF_BENCH=ON .venv/bin/pip install -q --disable-pip-version-check \
-  --no-build-isolation --no-deps -e . ||
+  ${PIP_INSTALL_FLAGS:-} --no-build-isolation -e '.[test,lint]' ||
   fail "the build failed. For its whole output: .venv/bin/pip install -v --no-build-isolation -e ."

@@ -1,0 +1,173 @@
+"""`make bench`: the figures of the README, each as a ratio against its peer in one interleaved run.
+
+A B A B …, so that a slow phase of the machine hits both sides; the median of the rounds' ratios is what
+counts. Single times are shown for orientation only.
+
+    .venv/bin/python bench/run.py [--json] [--rounds N] [--only compare,reference,check,start]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+BINARIES = ROOT / "build/wheel/bin"
+FUSEPROOF = Path(sysconfig.get_path("scripts")) / "fuseproof"
+Figure = dict[str, Any]
+
+
+def seconds(command: list[Any], **options: Any) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    return time.perf_counter() - start
+
+
+def summary(name: str, peer: str, target: float | None, ratios: list[float]) -> Figure:
+    return {
+        "name": name,
+        "peer": peer,
+        "target": target,
+        "median": statistics.median(ratios),
+        "min": min(ratios),
+        "max": max(ratios),
+        "rounds": len(ratios),
+    }
+
+
+def from_script(script: str, name: str, peer: str, target: float, key: str) -> Figure:
+    """A benchmark that interleaves by itself and prints JSON with the ratio under `key`."""
+    binary = BINARIES / Path(script).stem
+    run = subprocess.run(
+        [sys.executable, ROOT / "bench" / script, "--binary", binary, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ratio = json.loads(run.stdout)
+    for part in key.split("."):
+        ratio = ratio[part]
+    return {"name": name, "peer": peer, "target": target, **ratio}
+
+
+def bench_compare(_: int) -> list[Figure]:
+    return [
+        from_script(
+            "compare/bench_compare.py",
+            "compare 16M float32, one thread",
+            "the float64 formula in PyTorch, one thread",
+            20,
+            "ratio",
+        )
+    ]
+
+
+def bench_reference(_: int) -> list[Figure]:
+    return [
+        from_script(
+            "reference/bench_reference.py",
+            "reference run, 200 small ops",
+            "torch.fx.Interpreter",
+            5,
+            "ratio",
+        )
+    ]
+
+
+def demo_run(folder: Path) -> Path:
+    run = folder / "run"
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
+    seconds(
+        [FUSEPROOF, "run", "--no-check", "-o", run, ROOT / "examples/two_models.py"],
+        env=environment,
+        check=True,
+    )
+    return run
+
+
+def bench_check(rounds: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="fuseproof-bench-") as folder:
+        run = demo_run(Path(folder))
+        sites = sorted(run.glob("*/sites/*"))
+        check = [FUSEPROOF, "check", run]
+        seconds(check, check=False)  # objects and files are in the page cache from here on
+        ratios, ours, peers = [], [], []
+        for _ in range(rounds):
+            peers.append(
+                sum(
+                    seconds([sys.executable, ROOT / "bench/check/one_kernel.py", run, site])
+                    for site in sites
+                )
+            )
+            ours.append(seconds(check))
+            ratios.append(peers[-1] / ours[-1])
+        name = f"check {len(sites)} kernels of the demo, objects built"
+        figure = summary(name, "one Python process a kernel", 20, ratios)
+        figure["seconds"] = statistics.median(ours)
+        figure["peer_seconds"] = statistics.median(peers)
+        return [figure, start_of_check(run, rounds)]
+
+
+def start_of_check(run: Path, rounds: int) -> Figure:
+    command = [FUSEPROOF, "check", run, "--kernel", sorted(run.glob("*/sites/*"))[0].name]
+    times = [seconds(command) for _ in range(max(rounds, 5))]
+    return {"name": "check of one kernel, from start to end", "ms": 1e3 * statistics.median(times)}
+
+
+def bench_start(rounds: int) -> list[Figure]:
+    times = [seconds([FUSEPROOF, "--help"]) for _ in range(10 * rounds)]
+    return [{"name": "fuseproof --help", "ms": 1e3 * statistics.median(times)}]
+
+
+BENCHES = {
+    "compare": bench_compare,
+    "reference": bench_reference,
+    "check": bench_check,
+    "start": bench_start,
+}
+
+
+def line(figure: Figure) -> str:
+    if "ms" in figure:
+        return f"{figure['name']}: {figure['ms']:.1f} ms"
+    verdict = ""
+    if figure["target"] is not None:
+        verdict = "reached" if figure["median"] >= figure["target"] else "MISSED"
+        verdict = f"; target {figure['target']:g}x {verdict}"
+    return (
+        f"{figure['name']}: {figure['median']:.1f}x faster than {figure['peer']} "
+        f"(min {figure['min']:.1f}, max {figure['max']:.1f}{verdict})"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default=",".join(BENCHES))
+    options = parser.parse_args()
+    unknown = set(options.only.split(",")) - set(BENCHES)
+    if unknown:
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; there are {list(BENCHES)}")
+    figures: list[Figure] = []
+    for name in options.only.split(","):
+        found = BENCHES[name](options.rounds)
+        figures += found
+        if not options.json:
+            print("\n".join(map(line, found)), flush=True)
+    if options.json:
+        print(json.dumps({"figures": figures}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
