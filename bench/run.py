@@ -1,7 +1,7 @@
 """`make bench`: the figures of the README, each as a ratio against its peer in one interleaved run.
 
-A B A B …, so that a slow phase of the machine hits both sides; the median of the rounds' ratios is what
-counts. Single times are shown for orientation only.
+A B A B …, so that a slow phase of the machine hits both sides; the median of the rounds' ratios is
+what counts. Single times are shown for orientation only.
 
     .venv/bin/python bench/run.py [--json] [--rounds N] [--only compare,reference,check,start]
 """
@@ -28,7 +28,8 @@ Figure = dict[str, Any]
 
 def seconds(command: list[Any], **options: Any) -> float:
     start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(command, check=options.pop("check", False), **silent, **options)
     return time.perf_counter() - start
 
 

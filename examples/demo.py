@@ -1,7 +1,7 @@
 """`make demo`: checks every kernel of two models, then again with a fault planted by torch itself.
 
-Succeeds when the healthy models have no finding, and when with the planted fault (every relu becomes
-x + 1) exactly the kernels whose fragments contain a relu are found.
+Succeeds when the healthy models have no finding, and when with the planted fault (every relu
+becomes x + 1) exactly the kernels whose fragments contain a relu are found.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(scope="session")
 def session_caches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Caches and state of the session's own, so that tests neither see nor leave anything of yours."""
+    """Caches and state of this session alone: tests neither see nor leave anything of yours."""
     folder = tmp_path_factory.mktemp("caches")
     return {
         "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),

@@ -1,5 +1,5 @@
-"""The peer of `fuseproof check`: checks one kernel of a run in a Python process of its own, the way one
-would by hand: import torch, load the recorded object, run it and its fragment, compare.
+"""The peer of `fuseproof check`: checks one kernel of a run in a Python process of its own, the way
+one would by hand: import torch, load the recorded object, run it and its fragment, compare.
 
     python bench/check/one_kernel.py RUN SITE_FOLDER
 """

@@ -74,7 +74,7 @@ def check(
     jobs: int = 1,
     trust: bool = False,
 ) -> list[Finding]:
-    """Runs every captured kernel's own artifact against its fragment; one result for each call site.
+    """Runs every captured kernel's own artifact against its fragment; a result for each site.
 
     criteria: "default" or "cann". kernel: only sites that fit (part of the name, or a glob).
     trust:    run native code that another user or machine recorded.

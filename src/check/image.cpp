@@ -10,11 +10,11 @@
 namespace fuseproof {
 namespace {
 
-bool is_read(ArgumentRole role) {
+bool reads(ArgumentRole role) {
   return role == ArgumentRole::kIn || role == ArgumentRole::kInOut;
 }
 
-bool is_written(ArgumentRole role) {
+bool writes(ArgumentRole role) {
   return role == ArgumentRole::kOut || role == ArgumentRole::kInOut;
 }
 
@@ -56,7 +56,16 @@ CallImage::CallImage(const RunReader& run, const SiteBundle& site, const CallRec
     for (std::size_t i = 0; i < storage.read.size(); ++i) {
       storage.poisoned[i] = storage.written[i] & ~storage.read[i] & 1;
     }
+    storage.written_extent = extent_of(storage.written);
+    storage.poisoned_extent = extent_of(storage.poisoned);
+    storage.bool_extent = extent_of(storage.is_bool);
   }
+}
+
+CallImage::Extent CallImage::extent_of(const std::vector<std::uint8_t>& mask) {
+  const void* zero = std::memchr(mask.data(), 0, mask.size());
+  if (zero == nullptr) return Extent::kAll;
+  return std::memchr(mask.data(), 1, mask.size()) == nullptr ? Extent::kNone : Extent::kSome;
 }
 
 void CallImage::mark_arguments(const SiteBundle& site, const CallRecord& call) {
@@ -67,8 +76,8 @@ void CallImage::mark_arguments(const SiteBundle& site, const CallRecord& call) {
     // Constants of the fragment follow the kernel's own arguments; nothing writes them.
     const ArgumentRole role =
         index < site.spec.arguments.size() ? site.spec.arguments[index].role : ArgumentRole::kIn;
-    if (is_read(role)) mark(argument.layout, storage.read);
-    if (!is_written(role)) continue;
+    if (reads(role)) mark(argument.layout, storage.read);
+    if (!writes(role)) continue;
     for (const Layout& view : written_views(site, call, index)) {
       if (required_storage_bytes(view) > storage.written.size()) {
         throw Error(ErrorKind::kBadInput,
@@ -100,7 +109,7 @@ void CallImage::fill_inputs(Arena& arena) const {
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     const std::span<std::byte> target = arena.storage(i);
     if (storages_[i].content) {
-      std::memcpy(target.data(), storages_[i].content->bytes().data(), target.size());
+      std::copy_n(storages_[i].content->bytes().begin(), target.size(), target.begin());
     } else {
       std::fill(target.begin(), target.end(), std::byte{0});
     }
@@ -109,23 +118,35 @@ void CallImage::fill_inputs(Arena& arena) const {
 
 void CallImage::fill_poisoned(Arena& arena, Poison poison) const {
   for (std::size_t i = 0; i < storages_.size(); ++i) {
+    const Storage& storage = storages_[i];
     const std::span<std::byte> target = arena.storage(i);
-    const bool is_plain = std::all_of(storages_[i].poisoned.begin(), storages_[i].poisoned.end(),
-                                      [](std::uint8_t bit) { return bit == 0; });
-    if (storages_[i].content && is_plain) {
-      std::memcpy(target.data(), storages_[i].content->bytes().data(), target.size());
-      continue;
-    }
-    for (std::size_t byte = 0; byte < target.size(); ++byte) {
-      target[byte] = initial_byte(i, byte, poison);
+    if (target.empty()) continue;
+    const bool is_all_poison = !storage.content || storage.poisoned_extent == Extent::kAll;
+    if (storage.content && storage.poisoned_extent == Extent::kNone) {
+      std::memcpy(target.data(), storage.content->bytes().data(), target.size());
+    } else if (is_all_poison && storage.bool_extent == Extent::kNone) {
+      std::fill(target.begin(), target.end(), poison_byte(i, 0, poison));
+    } else {
+      for (std::size_t byte = 0; byte < target.size(); ++byte) {
+        target[byte] = initial_byte(i, byte, poison);
+      }
     }
   }
+}
+
+// Whether the storage is a plain input that came back as it was.
+bool CallImage::is_untouched_input(std::size_t storage, std::span<const std::byte> after) const {
+  const Storage& entry = storages_[storage];
+  return entry.content && entry.written_extent == Extent::kNone &&
+         std::memcmp(entry.content->bytes().data(), after.data(), after.size()) == 0;
 }
 
 std::vector<CallImage::Trespass> CallImage::trespasses(const Arena& arena, Poison poison) const {
   std::vector<Trespass> found;
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     const std::span<const std::byte> after = arena.storage(i);
+    if (after.empty() || storages_[i].written_extent == Extent::kAll) continue;
+    if (is_untouched_input(i, after)) continue;
     Trespass trespass{i, 0, 0, false};
     for (std::size_t byte = 0; byte < after.size(); ++byte) {
       if (storages_[i].written[byte] != 0 || after[byte] == initial_byte(i, byte, poison)) continue;

@@ -58,12 +58,19 @@ class CallImage {
   std::byte poison_byte(std::size_t storage, std::size_t byte, Poison poison) const;
 
  private:
+  enum class Extent : std::uint8_t { kNone, kSome, kAll };
+
+  static Extent extent_of(const std::vector<std::uint8_t>& mask);
+
   struct Storage {
     std::shared_ptr<const FileContent> content;  // null: nothing was recorded
     std::vector<std::uint8_t> read, written, poisoned, is_bool;
+    // Most storages are all of one kind, and then need no walk over their bytes.
+    Extent written_extent, poisoned_extent, bool_extent;
   };
 
   void mark_arguments(const SiteBundle& site, const CallRecord& call);
+  bool is_untouched_input(std::size_t storage, std::span<const std::byte> after) const;
   std::byte initial_byte(std::size_t storage, std::size_t byte, Poison poison) const;
 
   std::vector<StorageRequest> requests_;

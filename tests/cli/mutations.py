@@ -1,7 +1,7 @@
 """Value-carrying operators in Inductor's C++ kernels, and what each is replaced by.
 
-An operator carries values when it computes an element, in contrast to the arithmetic of loop indices.
-Generated code names values `tmpN` and accumulators `tmp_accN`, and indices otherwise.
+An operator carries values when it computes an element, in contrast to the arithmetic of loop
+indices. Generated code names values `tmpN` and accumulators `tmp_accN`, and indices otherwise.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 VALUE = r"(?:tmp\w*|decltype\(tmp\w*\)\([^()]*\))"
-INFIX = re.compile(rf"(?<=[\w)]) (?P<operator>[-+*/]) (?=(?:{VALUE}|at::vec::vec_reduce_all))")
+INFIX = re.compile(rf"(?<=[\w)]) (?P<operator>[-+*/]) (?=(?:{VALUE}|y\b|at::vec::vec_reduce_all))")
 CALLS = {
     "at::vec::maximum": "at::vec::minimum",
     "at::vec::clamp_min": "at::vec::clamp_max",
@@ -48,7 +48,7 @@ class Mutation:
 
 
 def is_value_line(text: str) -> bool:
-    """Assignments to values and accumulators; not loops, loads, stores or declarations of either."""
+    """Assignments to values and accumulators; not loops, loads, stores or declarations."""
     stripped = text.strip()
     return stripped.startswith(("auto tmp", "tmp_acc", "return x")) and "loadu(" not in stripped
 

@@ -1,4 +1,4 @@
-"""`make demo` succeeds only when the healthy models match and exactly the planted faults are found."""
+"""`make demo` succeeds only when healthy models match and exactly the planted faults are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check must be able to fail: replacing one value-carrying operator of a kernel by another is found.
+"""A check must be able to fail: one value-carrying operator replaced by another is found.
 
 `make test` draws a sample (--seed); `make test-long` takes every operator of the demo's kernels.
 """
@@ -15,9 +15,6 @@ from mutations import Mutation, mutations
 
 SAMPLE = 24
 
-# Changes that do not change what the kernel computes, each with its proof: (site, line text, change).
-EQUIVALENT: list[tuple[str, str, str]] = []
-
 
 def all_mutations(run: Path) -> list[Mutation]:
     found = []
@@ -27,7 +24,7 @@ def all_mutations(run: Path) -> list[Mutation]:
 
 
 def survivors(run: Path, chosen: list[Mutation], fuseproof, folder: Path) -> list[str]:
-    """Applies the mutations, one for each site at a time, and returns those that a check lets pass."""
+    """Applies the mutations, one a site at a time; returns those that a check lets pass."""
     passed = []
     pending = list(chosen)
     for round_number in range(len(chosen)):

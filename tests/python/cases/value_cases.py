@@ -1,9 +1,9 @@
 """Small functions after the kind of fault that a public report describes, with fixed inputs.
 
 `verdicts` are the ones that a check of the kernels may give with torch 2.13.0 on a CPU with AVX-512
-where eager and compiled differ; on a CPU where they agree, `match` is right. Measured by running eager,
-the lowered graph in eager, and the compiled function side by side, without Fuseproof. A fault that the
-graph already has when it is lowered is a `match` of its kernels.
+where eager and compiled differ; on a CPU where they agree, `match` is right. Measured by running
+eager, the lowered graph in eager, and the compiled function side by side, without Fuseproof. A
+fault that the graph already has when it is lowered is a `match` of its kernels.
 """
 
 from __future__ import annotations
