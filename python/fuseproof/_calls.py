@@ -3,7 +3,9 @@ call site has the calls that were asked for; then the kernels themselves are put
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -58,6 +60,13 @@ class _Storages:
         return index
 
 
+def _number(value: Any) -> Json:
+    """A scalar argument; JSON itself has neither NaN nor infinities."""
+    if not isinstance(value, float):
+        return {"integer": int(value)}
+    return {"float": value if math.isfinite(value) else str(value)}
+
+
 class CallWriter:
     """Writes one call's storages and views into the run."""
 
@@ -78,9 +87,9 @@ class CallWriter:
             if isinstance(value, torch.Tensor):
                 arguments.append(self._view(site, value, argument["role"], storages))
                 continue
-            arguments.append({"float" if isinstance(value, float) else "integer": value})
+            arguments.append(_number(value))
             if isinstance(value, int) and argument["value"].isidentifier():
-                symbols[argument["value"]] = value
+                symbols[argument["value"]] = int(value)
         for constant in site.constants:
             arguments.append(self._view(site, constant, "in", storages))
         for index, storage in storages.needed.items():
@@ -116,26 +125,27 @@ class CallWriter:
 
 class CallSequence:
     """Which call site a call belongs to. Equal sources share one kernel name, so a name alone does
-    not tell; but a graph calls its sites in order. (One inside a conditional sub-graph may be left
-    out.) Each thread has its own place in the order."""
+    not tell; but a graph calls its sites in order. (Those of a conditional sub-graph may be left
+    out, those of a loop's body come again.) Each thread has its own place in the order."""
 
     def __init__(self, sites: list[Site]) -> None:
         self._sites = sites
         self._place = threading.local()
 
+    def begin(self) -> None:
+        """The graph is called: its sites come from the first on, wherever the call before ended."""
+        self._place.position = 0
+        self._place.step = getattr(self._place, "step", -1) + 1
+
     def next(self, kernel: str) -> tuple[Site, int]:
         """The site that is called now, and how often the graph had been called before."""
-        position = getattr(self._place, "position", 0)
-        step = getattr(self._place, "step", 0)
-        found = self._find(kernel, position)
+        found = self._find(kernel, getattr(self._place, "position", 0))
         if found is None:
-            step += 1
             found = self._find(kernel, 0)
         if found is None:
             raise RuntimeError(f"{kernel} is no kernel of this graph")
         self._place.position = found + 1
-        self._place.step = step
-        return self._sites[found], step
+        return self._sites[found], getattr(self._place, "step", 0)
 
     def _find(self, kernel: str, begin: int) -> int | None:
         for position in range(begin, len(self._sites)):
@@ -185,16 +195,32 @@ class CallRecorder:
         self._kernels = {
             site.kernel: namespace[site.kernel] for site in sites if site.kernel in namespace
         }
+        self._graph_call = namespace.get("call")
 
     def attach(self) -> None:
+        """Before anybody has taken `call` out of the module."""
+        if self._kernels and self._graph_call is not None:
+            self._namespace["call"] = self._announcing(self._graph_call)
         for name, kernel in self._kernels.items():
             self._namespace[name] = KernelProxy(kernel, name, self._observe)
 
     def detach(self) -> None:
-        """Puts back the kernels that are still observed."""
+        """Puts back the kernels that are still observed. Who has taken `call` keeps its wrapper."""
+        if self._graph_call is not None:
+            self._namespace["call"] = self._graph_call
         for name, kernel in self._kernels.items():
             if isinstance(self._namespace.get(name), KernelProxy):
                 self._namespace[name] = kernel
+
+    def _announcing(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        begin = self._sequence.begin
+
+        @functools.wraps(call)
+        def announced(*args: Any, **kwargs: Any) -> Any:
+            begin()
+            return call(*args, **kwargs)
+
+        return announced
 
     def _observe(self, name: str, args: tuple[Any, ...]) -> None:
         try:

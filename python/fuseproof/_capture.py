@@ -153,6 +153,9 @@ class Capture:
             f"fuseproof: captured {counts['kernels']} kernels ({counts['fragments']} with a "
             f"fragment), {counts['external_calls']} external calls in {self.run}"
         )
+        live, checked = counts["live_outputs"], counts["live_outputs_checked"]
+        if checked < live:
+            text += f"; {checked} of {live} live outputs can be checked"
         failures = recorder.failures()
         if failures:
             reasons = ", ".join(f"{reason} ({n})" for reason, n in failures.most_common())

@@ -47,8 +47,14 @@ class Finding:
 
 
 def finding_from_json(entry: dict[str, Any]) -> Finding:
+    name = entry["deciding_output"]
     deciding: dict[str, Any] = next(
-        (output for output in entry["outputs"] if output["verdict"] == entry["verdict"]), {}
+        (
+            output
+            for output in entry["outputs"]
+            if output["argument"] == name and output["verdict"] == entry["verdict"]
+        ),
+        {},
     )
     tolerance = deciding.get("minimum_tolerance")
     return Finding(
@@ -57,10 +63,10 @@ def finding_from_json(entry: dict[str, Any]) -> Finding:
         stage=entry["stage"],
         verdict=entry["verdict"],
         difference=entry["difference"],
-        output=deciding.get("argument", ""),
+        output=name,
         message=entry["message"],
         user_line=entry["user_line"],
-        minimum_tolerance=tolerance and {name: float(value) for name, value in tolerance.items()},
+        minimum_tolerance=tolerance and {key: float(value) for key, value in tolerance.items()},
         error=entry.get("error", ""),
         details=entry,
     )

@@ -140,8 +140,7 @@ void Channel::send(const Json& body, std::span<const int> fds) {
                                                   "most {} fit",
                                                   fds.size(), kMaxFds));
   }
-  // Texts may hold bytes that are not UTF-8 (messages of kernels and ops): they are replaced.
-  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(body, -1);
   if (text.size() > kMaxBodyBytes) {
     throw Error(ErrorKind::kUnsupported, fmt::format("a message of {} bytes is longer than the "
                                                      "limit of {}",

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 
 namespace fuseproof {
 namespace {
@@ -24,26 +25,6 @@ namespace {
               fmt::format("cannot {} {}: {}", action, path.string(),
                           std::generic_category().message(error)));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int close() {
-    const int result = ::close(fd_);
-    fd_ = -1;
-    return result;
-  }
-
- private:
-  int fd_;
-};
 
 class MappedFile : public FileContent {
  public:
@@ -79,6 +60,32 @@ void write_all(int fd, std::span<const std::byte> content, const Path& path) {
   }
 }
 
+// A file that was written beside its target under a name of its own; removed on destruction unless
+// it was renamed.
+class TemporaryFile {
+ public:
+  TemporaryFile(const Path& target, std::span<const std::byte> content, mode_t mode)
+      : path_(temporary_sibling(target)) {
+    FileDescriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file.get() < 0) fail("create", path_, errno);
+    try {
+      write_all(file.get(), content, target);
+      if (::close(file.release()) != 0) fail("write", target, errno);
+    } catch (...) {
+      ::unlink(path_.c_str());
+      throw;
+    }
+  }
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const Path& path() const { return path_; }
+
+ private:
+  Path path_;
+};
+
 class RealFileSystem : public FileSystem {
  public:
   std::string read_text(const Path& path) override {
@@ -88,7 +95,7 @@ class RealFileSystem : public FileSystem {
   }
 
   std::string read_stream(const Path& path) override {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) fail("open", path, errno);
     std::string text;
     std::array<char, 4096> buffer;
@@ -102,7 +109,7 @@ class RealFileSystem : public FileSystem {
   }
 
   std::shared_ptr<const FileContent> map(const Path& path) override {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) fail("open", path, errno);
     struct stat status = {};
     if (::fstat(file.get(), &status) != 0) fail("read", path, errno);
@@ -115,17 +122,16 @@ class RealFileSystem : public FileSystem {
   }
 
   void write_atomically(const Path& path, std::span<const std::byte> content) override {
-    const Path temporary = temporary_sibling(path);
-    try {
-      Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (file.get() < 0) fail("create", temporary, errno);
-      write_all(file.get(), content, path);
-      if (file.close() != 0) fail("write", path, errno);
-      rename(temporary, path);
-    } catch (...) {
-      ::unlink(temporary.c_str());
-      throw;
-    }
+    const TemporaryFile temporary(path, content, 0666);
+    rename(temporary.path(), path);
+  }
+
+  bool create_private(const Path& path, std::string_view text) override {
+    const TemporaryFile temporary(path, std::as_bytes(std::span(text)), S_IRUSR | S_IWUSR);
+    // Unlike a rename, a link never replaces what another process has put there meanwhile.
+    if (::link(temporary.path().c_str(), path.c_str()) == 0) return true;
+    if (errno == EEXIST) return false;
+    fail("create", path, errno);
   }
 
   bool exists(const Path& path) override {
@@ -133,12 +139,6 @@ class RealFileSystem : public FileSystem {
     if (::stat(path.c_str(), &status) == 0) return true;
     if (errno == ENOENT || errno == ENOTDIR) return false;
     fail("look up", path, errno);
-  }
-
-  std::uint64_t size_bytes(const Path& path) override {
-    struct stat status = {};
-    if (::stat(path.c_str(), &status) != 0) fail("look up", path, errno);
-    return static_cast<std::uint64_t>(status.st_size);
   }
 
   std::vector<std::string> list(const Path& folder) override {

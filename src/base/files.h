@@ -36,7 +36,9 @@ class FileSystem {
   virtual std::shared_ptr<const FileContent> map(const Path& path) = 0;
   virtual void write_atomically(const Path& path, std::span<const std::byte> content) = 0;
   virtual bool exists(const Path& path) = 0;
-  virtual std::uint64_t size_bytes(const Path& path) = 0;
+  // Creates a file that its owner alone can read, whole or not at all; false when something of that
+  // name is there already.
+  virtual bool create_private(const Path& path, std::string_view text) = 0;
   // Names (not paths) of the entries of a folder, sorted.
   virtual std::vector<std::string> list(const Path& folder) = 0;
   virtual void create_folders(const Path& folder) = 0;

@@ -20,6 +20,10 @@ Json parse_json(std::string_view text, const std::string& where) {
   }
 }
 
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 Json float_to_json(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "nan";
@@ -32,7 +36,7 @@ double float_from_json(const Json& value, const std::string& where) {
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (value == "inf") return kInfinity;
   if (value == "-inf") return -kInfinity;
-  throw Error(ErrorKind::kBadInput, fmt::format("{}: {} is no float", where, value.dump()));
+  throw Error(ErrorKind::kBadInput, fmt::format("{}: {} is no float", where, json_text(value, -1)));
 }
 
 JsonObject::JsonObject(const Json& value, std::string where)
@@ -74,12 +78,6 @@ std::uint64_t JsonObject::size(std::string_view key) const {
     fail(key, "is not a non-negative integer");
   }
   return value.get<std::uint64_t>();
-}
-
-double JsonObject::number(std::string_view key) const {
-  const Json& value = raw(key);
-  if (!value.is_number()) fail(key, "is not a number");
-  return value.get<double>();
 }
 
 bool JsonObject::boolean(std::string_view key) const {

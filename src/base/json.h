@@ -14,6 +14,10 @@ using Json = nlohmann::ordered_json;
 // Parses a whole document. `where` names its origin (a path) in the error, which is kBadInput.
 Json parse_json(std::string_view text, const std::string& where);
 
+// The document as text; `indent` spaces a level, or one line where it is negative. Total: bytes that
+// are not UTF-8 (a user's Latin-1 source, messages of kernels) become U+FFFD.
+std::string json_text(const Json& json, int indent);
+
 // A float as JSON: a number, or "nan", "inf", "-inf" where JSON has none.
 Json float_to_json(double value);
 // The inverse. Throws kBadInput, naming `where`, for anything else.
@@ -32,7 +36,6 @@ class JsonObject {
   std::string string(std::string_view key) const;
   std::int64_t integer(std::string_view key) const;
   std::uint64_t size(std::string_view key) const;  // a non-negative integer
-  double number(std::string_view key) const;
   bool boolean(std::string_view key) const;
   std::vector<std::int64_t> integers(std::string_view key) const;
   std::vector<std::string> strings(std::string_view key) const;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -112,16 +113,17 @@ ChildProcess ChildProcess::spawn(const SpawnRequest& request) {
       ::posix_spawn(&pid, request.program.c_str(), setup.actions(), setup.attributes(),
                     pointers(arguments).data(), pointers(environment).data());
   if (error != 0) fail(request.program, error);
-  return ChildProcess(pid);
+  return ChildProcess(pid, request.process_group);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
+    : pid_(std::exchange(other.pid_, -1)), group_(other.group_), status_(other.status_) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   if (this != &other) {
     end();
     pid_ = std::exchange(other.pid_, -1);
+    group_ = other.group_;
     status_ = other.status_;
   }
   return *this;
@@ -145,6 +147,14 @@ ExitStatus ChildProcess::wait() {
     if (ended < 0 && errno != EINTR) status_ = ExitStatus{};
   }
   return *status_;
+}
+
+ExitStatus ChildProcess::wait_or_kill(std::chrono::milliseconds grace) {
+  constexpr std::chrono::milliseconds kStep{5};
+  const auto deadline = std::chrono::steady_clock::now() + grace;
+  while (!poll() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(kStep);
+  if (!status_) ::kill(group_ == ProcessGroup::kOwn ? -pid_ : pid_, SIGKILL);
+  return wait();
 }
 
 std::optional<ExitStatus> ChildProcess::poll() {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,16 +62,19 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   // Blocks until the child has ended. Further calls return the same status.
   ExitStatus wait();
+  // Waits that long, then sends SIGKILL (to the whole group where it has one of its own).
+  ExitStatus wait_or_kill(std::chrono::milliseconds grace);
   // The status if the child has ended, else nothing.
   std::optional<ExitStatus> poll();
   // Sends a signal; does nothing once the child has been reaped.
   void kill(int signal);
 
  private:
-  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  ChildProcess(pid_t pid, ProcessGroup group) : pid_(pid), group_(group) {}
   void end();
 
   pid_t pid_ = -1;
+  ProcessGroup group_ = ProcessGroup::kInherit;
   std::optional<ExitStatus> status_;  // set once reaped
 };
 

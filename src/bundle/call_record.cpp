@@ -7,6 +7,8 @@
 namespace fuseproof {
 namespace {
 
+constexpr std::uint64_t kMaxStorageBytes = std::uint64_t{1} << 46;
+
 Json storage_to_json(const CallStorage& storage) {
   Json json = {{"size_bytes", storage.size_bytes}, {"address_mod_64", storage.address_mod_64}};
   if (!storage.blob.empty()) json["blob"] = storage.blob;
@@ -17,6 +19,10 @@ Json storage_to_json(const CallStorage& storage) {
 CallStorage storage_from_json(const JsonObject& object) {
   CallStorage storage;
   storage.size_bytes = object.size("size_bytes");
+  if (storage.size_bytes > kMaxStorageBytes) {
+    object.fail("size_bytes", fmt::format("is {}: no machine has that much memory",
+                                          storage.size_bytes));
+  }
   storage.address_mod_64 = static_cast<std::uint32_t>(object.size("address_mod_64"));
   if (storage.address_mod_64 >= 64) object.fail("address_mod_64", "is not below 64");
   storage.blob = object.string_or("blob", "");
@@ -67,6 +73,28 @@ CallArgument argument_from_json(const JsonObject& object,
   return argument;
 }
 
+int threads_from_json(const JsonObject& object) {
+  const std::int64_t threads = object.integer("threads");
+  if (threads < 1 || threads > 4096) {
+    object.fail("threads", fmt::format("is {}; expected 1 to 4096", threads));
+  }
+  return static_cast<int>(threads);
+}
+
+// A value that cannot be loaded, or that turns a rounding into SIGFPE, would make a right kernel
+// look as if it had crashed.
+std::uint32_t mxcsr_from_json(const JsonObject& object) {
+  constexpr std::uint64_t kExceptionMasks = 0x1f80;
+  constexpr std::uint64_t kDefinedBits = 0xffff;
+  const std::uint64_t mxcsr = object.size("mxcsr");
+  if (mxcsr > kDefinedBits || (mxcsr & kExceptionMasks) != kExceptionMasks) {
+    object.fail("mxcsr", fmt::format("is {:#x}; expected 16 bits in which all exceptions are "
+                                     "masked ({:#x})",
+                                     mxcsr, kExceptionMasks));
+  }
+  return static_cast<std::uint32_t>(mxcsr);
+}
+
 }  // namespace
 
 Json to_json(const CallRecord& record) {
@@ -86,11 +114,8 @@ CallRecord call_record_from_json(const JsonObject& object) {
   CallRecord record;
   record.index = object.integer("index");
   record.step = object.integer("step");
-  record.threads = static_cast<int>(object.integer("threads"));
-  if (record.threads < 1 || record.threads > 4096) {
-    object.fail("threads", fmt::format("is {}; expected 1 to 4096", record.threads));
-  }
-  record.mxcsr = static_cast<std::uint32_t>(object.size("mxcsr"));
+  record.threads = threads_from_json(object);
+  record.mxcsr = mxcsr_from_json(object);
   record.grad_mode = object.boolean("grad_mode");
   const JsonObject symbols = object.object("symbols");
   for (const auto& [name, value] : symbols.value().items()) {

@@ -66,16 +66,22 @@ Json artifact_to_json(const Artifact& artifact) {
 // A file of the site's own folder; never a path that leads out of it.
 std::string file_name(const JsonObject& object, std::string_view key) {
   const std::string name = object.string(key);
-  if (name.find('/') != std::string::npos || name == "..") {
+  if (name.find('/') != std::string::npos || name == ".." || name == ".") {
     object.fail(key, "is a path; a bundle names only files of its own folder");
   }
+  return name;
+}
+
+std::string source_file(const JsonObject& object) {
+  std::string name = file_name(object, "source_file");
+  if (name.empty()) object.fail("source_file", "is empty");
   return name;
 }
 
 Artifact artifact_from_json(const JsonObject& object) {
   return {.kind = object.string("kind"),
           .entry = object.string("entry"),
-          .source_file = file_name(object, "source_file"),
+          .source_file = source_file(object),
           .source_hash = object.string("source_hash"),
           .object_file = file_name(object, "object_file"),
           .object_hash = object.string("object_hash"),

@@ -1,10 +1,10 @@
 #include "bundle/origin.h"
 
 #include <sys/random.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -19,13 +19,25 @@ const char* environment(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
+bool is_secret(std::string_view text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::string read_or_create_secret(FileSystem& files, const Path& state) {
   const Path path = state / "origin";
-  if (files.exists(path)) return files.read_text(path);
+  if (files.exists(path)) {
+    std::string secret = files.read_text(path);
+    if (is_secret(secret)) return secret;
+    files.remove(path);  // anybody could guess an empty or a cut one
+  }
   files.create_folders(state);
-  files.write_text_atomically(path, random_id());
-  ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
-  return files.read_text(path);
+  // Where another process is faster, its secret is the one.
+  files.create_private(path, random_id());
+  std::string secret = files.read_text(path);
+  if (!is_secret(secret)) {
+    throw Error(ErrorKind::kIo, fmt::format("{} holds no secret of Fuseproof's", path.string()));
+  }
+  return secret;
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 // bench read.
 //
 //   RUN/run.json
-//   RUN/<process>/graphs/<g>/graph.json     lowered graph and the order of its kernels and
-//   externals RUN/<process>/sites/<nnn>_<kernel>/     kernel.json fragment.json kernel.cpp
-//   kernel.so calls/<k>.json RUN/blobs/<xxh128>
+//   RUN/<process>/graphs/<g>/graph.json    lowered graph, order of its kernels and externals
+//   RUN/<process>/sites/<nnn>_<kernel>/    kernel.json fragment.json kernel.cpp kernel.so
+//                                          calls/<k>.json
+//   RUN/blobs/<xxh128>
 //
 // Writing is append-only and atomic file by file, so that the run of a program that crashed is
 // readable up to the crash.
@@ -85,7 +86,7 @@ class RunReader {
 
   const Json& info() const { return info_; }
   const Path& path() const { return run_; }
-  // Sites in order. Cheap: reads folder names alone.
+  // Sites in the order of their numbers, process by process. Cheap: reads folder names alone.
   const std::vector<SiteAddress>& sites() const { return sites_; }
   // The sites that "003", "003_cpp_fused_add_0" or "<process>/003" names; empty: none.
   std::vector<SiteAddress> find(const std::string& name) const;

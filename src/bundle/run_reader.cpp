@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,15 @@ bool names_site(std::string_view name, std::string_view site) {
   return strip(name) == strip(number);
 }
 
+// "999_…" comes before "1000_…", and what has no number last.
+std::uint64_t site_number(std::string_view site) {
+  const std::string_view digits = site.substr(0, site.find('_'));
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_whole = parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
+  return is_whole ? number : std::numeric_limits<std::uint64_t>::max();
+}
+
 JsonObject parsed_object(FileSystem& files, const Path& path, Json& holder) {
   holder = parse_json(files.read_text(path), path.string());
   return JsonObject(holder, path.string());
@@ -46,6 +56,80 @@ std::vector<std::int64_t> recorded_calls(FileSystem& files, const Path& folder) 
   return calls;
 }
 
+[[noreturn]] void fail_fragment(const SiteBundle& site, const std::string& problem) {
+  throw Error(ErrorKind::kBadInput,
+              fmt::format("{}: {}", (site.folder / "fragment.json").string(), problem));
+}
+
+// Every output is bound to an argument that the kernel writes, and a kernel without outputs says
+// why.
+void require_sound_outputs(const SiteBundle& site) {
+  const std::vector<FragmentOutput>& outputs = site.fragment.outputs;
+  const std::vector<KernelArgument>& arguments = site.spec.arguments;
+  if (outputs.empty() && site.fragment.failure.empty()) {
+    fail_fragment(site, "field `outputs` is empty, and `failure` gives no reason");
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto argument = static_cast<std::size_t>(outputs[i].argument);
+    if (argument >= arguments.size()) {
+      fail_fragment(site, fmt::format("field `outputs[{}].argument` is {}; kernel.json has {} "
+                                      "arguments",
+                                      i, argument, arguments.size()));
+    }
+    const ArgumentRole role = arguments[argument].role;
+    if (role == ArgumentRole::kOut || role == ArgumentRole::kInOut) continue;
+    fail_fragment(site, fmt::format("field `outputs[{}].argument` is {}, `{}`, whose role in "
+                                    "kernel.json is {}; an output needs out or inout",
+                                    i, argument, arguments[argument].name, role_name(role)));
+  }
+}
+
+// Sizes are numbers; everything else, the constants behind the kernel's own arguments included, is
+// a tensor.
+void require_kinds(const SiteBundle& site, const CallRecord& record, const JsonObject& object) {
+  for (std::size_t i = 0; i < record.arguments.size(); ++i) {
+    const bool is_own = i < site.spec.arguments.size();
+    const bool is_size = is_own && site.spec.arguments[i].role == ArgumentRole::kSize;
+    const bool is_number = record.arguments[i].kind != CallArgument::Kind::kTensor;
+    if (is_size == is_number) continue;
+    object.fail(fmt::format("arguments[{}]", i),
+                fmt::format("is a {}; {} makes it a {}", is_number ? "number" : "tensor",
+                            is_own ? fmt::format("the role of `{}` in kernel.json",
+                                                 site.spec.arguments[i].name)
+                                   : "its place behind the kernel's own arguments",
+                            is_size ? "number" : "tensor"));
+  }
+}
+
+void require_view_fits(const SiteBundle& site, const CallRecord& record, std::int64_t index,
+                       const std::optional<Layout>& view, const std::string& field) {
+  const CallArgument& argument = record.arguments[static_cast<std::size_t>(index)];
+  if (!view || argument.kind != CallArgument::Kind::kTensor) return;
+  const std::uint64_t needed = required_storage_bytes(*view);
+  if (needed == 0) return;
+  const std::uint64_t begin = static_cast<std::uint64_t>(argument.layout.offset) *
+                              dtype_size_bytes(argument.layout.dtype);
+  const std::uint64_t held =
+      record.storages[static_cast<std::size_t>(argument.storage)].size_bytes;
+  if (begin + needed <= held) return;
+  fail_fragment(site, fmt::format("field `{}.layout` ends at byte {} of a storage that has {} in "
+                                  "calls/{}.json",
+                                  field, begin + needed, held, record.index));
+}
+
+// The fragment's views lie in the storages that the call has for them.
+void require_views_fit(const SiteBundle& site, const CallRecord& record) {
+  const Fragment& fragment = site.fragment;
+  for (std::size_t i = 0; i < fragment.inputs.size(); ++i) {
+    require_view_fits(site, record, fragment.inputs[i].argument, fragment.inputs[i].layout,
+                      fmt::format("inputs[{}]", i));
+  }
+  for (std::size_t i = 0; i < fragment.outputs.size(); ++i) {
+    require_view_fits(site, record, fragment.outputs[i].argument, fragment.outputs[i].layout,
+                      fmt::format("outputs[{}]", i));
+  }
+}
+
 }  // namespace
 
 RunReader::RunReader(FileSystem& files, Path run) : files_(files), run_(std::move(run)) {
@@ -63,7 +147,11 @@ RunReader::RunReader(FileSystem& files, Path run) : files_(files), run_(std::mov
   for (const std::string& process : files_.list(run_)) {
     const Path folder = run_ / process / "sites";
     if (process == "blobs" || !files_.exists(folder)) continue;
-    for (const std::string& site : files_.list(folder)) {
+    std::vector<std::string> sites = files_.list(folder);
+    std::stable_sort(sites.begin(), sites.end(), [](const std::string& a, const std::string& b) {
+      return site_number(a) < site_number(b);
+    });
+    for (const std::string& site : sites) {
       // A site whose kernel.json is absent was being written when the program ended.
       if (files_.exists(folder / site / "kernel.json")) sites_.push_back({process, site});
     }
@@ -89,13 +177,7 @@ SiteBundle RunReader::read_site(const SiteAddress& address) const {
   Json holder;
   site.spec = kernel_spec_from_json(parsed_object(files_, site.folder / "kernel.json", holder));
   site.fragment = fragment_from_json(parsed_object(files_, site.folder / "fragment.json", holder));
-  for (const FragmentOutput& output : site.fragment.outputs) {
-    if (output.argument < static_cast<std::int64_t>(site.spec.arguments.size())) continue;
-    throw Error(ErrorKind::kBadInput,
-                fmt::format("{}: an output is bound to argument {}; kernel.json has {} arguments",
-                            (site.folder / "fragment.json").string(), output.argument,
-                            site.spec.arguments.size()));
-  }
+  require_sound_outputs(site);
   site.calls = recorded_calls(files_, site.folder / "calls");
   return site;
 }
@@ -114,6 +196,8 @@ CallRecord RunReader::read_call(const SiteBundle& site, std::int64_t index) cons
     object.fail("arguments", fmt::format("holds {} entries; fragment.json binds `{}` to number {}",
                                          record.arguments.size(), input.node, input.argument));
   }
+  require_kinds(site, record, object);
+  require_views_fit(site, record);
   return record;
 }
 

@@ -8,7 +8,7 @@
 namespace fuseproof {
 namespace {
 
-std::string text_of(const Json& json) { return json.dump(1) + "\n"; }
+std::string text_of(const Json& json) { return json_text(json, 1) + "\n"; }
 
 }  // namespace
 

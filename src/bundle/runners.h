@@ -61,9 +61,14 @@ class KernelRunner {
 enum class ReferenceMode : std::uint8_t {
   kNative,   // each op in its own dtype, as eager does
   kFloat64,  // floats widened, integers and bools pinned to the native run's
-  // As kNative with intermediate floats moved by a unit in the last place and reductions permuted,
-  // differently for each mention; integers and bools pinned. Their spread is the envelope.
-  kPerturbed,
+  // The envelope round the float64 run: for each output one float64 tensor of half-widths, one for
+  // each element (complex: a last dimension of two, for the parts). Half the spread of runs with
+  // intermediate floats moved by a unit in the last place and reductions permuted, decisions
+  // pinned.
+  kEnvelope,
+  // The same runs with decisions of their own, and a free float64 run: for each output two float64
+  // tensors, the lowest and the highest value seen. They part where a decision hangs on rounding.
+  kSpan,
 };
 
 struct ReferenceOutput {
@@ -72,8 +77,8 @@ struct ReferenceOutput {
 };
 
 struct ReferenceRun {
-  // One for each checked output (OutputSource::kFx) of the fragment, in its order; none when
-  // `exception` is set.
+  // One for each checked output (OutputSource::kFx) of the fragment, in its order (kSpan: two);
+  // none when `exception` is set.
   std::vector<ReferenceOutput> outputs;
   std::string exception;  // the op's own error text, with the node's name
   // kFloat64: why there is no float64 opinion ("aten._fft_c2c has no float64 form"); else empty.

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -48,19 +50,30 @@ SiteResult check_site(const RunReader& run, const SiteAddress& address, Workbenc
   return *worst;
 }
 
+SiteResult unchecked(const SiteAddress& address, ErrorKind kind, std::string message) {
+  SiteResult result;
+  result.address = address;
+  result.kernel = address.site.substr(address.site.find('_') + 1);
+  result.message = std::move(message);
+  // What this build or this machine cannot compute is a limit of the check, not a fault to report.
+  if (kind != ErrorKind::kUnsupported) result.error = kind;
+  return result;
+}
+
 // The same, where a fault of the bundle or of this installation becomes part of the result.
 SiteResult check_or_explain(const RunReader& run, const SiteAddress& address, Workbench& workbench,
                             const CheckSettings& settings) {
   try {
     return check_site(run, address, workbench, settings);
   } catch (const Error& error) {
-    SiteResult result;
-    result.address = address;
-    result.kernel = address.site;
-    result.message = error.what();
-    // What this build cannot compute is a limit of the check, not a fault to report.
-    if (error.kind() != ErrorKind::kUnsupported) result.error = error.kind();
-    return result;
+    return unchecked(address, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    return unchecked(address, ErrorKind::kUnsupported,
+                     "not enough memory to check this kernel; try again with fewer --jobs or on a "
+                     "machine with more");
+  } catch (const std::exception& error) {
+    return unchecked(address, ErrorKind::kInternal,
+                     fmt::format("internal error of Fuseproof: {}", error.what()));
   }
 }
 
@@ -122,10 +135,15 @@ std::vector<SiteResult> check_sites(const RunReader& run, const std::vector<Site
   Dealer dealer(run, sites, plan);
   const std::size_t jobs = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(plan.jobs, 1)),
                                                    1, std::max<std::size_t>(sites.size(), 1));
-  std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < jobs; ++i) helpers.emplace_back([&] { dealer.work(workbench); });
+  std::vector<std::jthread> helpers;
+  helpers.reserve(jobs);
+  try {
+    while (helpers.size() + 1 < jobs) helpers.emplace_back([&] { dealer.work(workbench); });
+  } catch (const std::system_error&) {
+    // The threads that did start, and this one, do all the work.
+  }
   dealer.work(workbench);
-  for (std::thread& helper : helpers) helper.join();
+  helpers.clear();  // waits for them
   return dealer.take_results();
 }
 

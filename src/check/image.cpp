@@ -10,9 +10,7 @@
 namespace fuseproof {
 namespace {
 
-bool reads(ArgumentRole role) {
-  return role == ArgumentRole::kIn || role == ArgumentRole::kInOut;
-}
+bool reads(ArgumentRole role) { return role == ArgumentRole::kIn || role == ArgumentRole::kInOut; }
 
 bool writes(ArgumentRole role) {
   return role == ArgumentRole::kOut || role == ArgumentRole::kInOut;

@@ -98,39 +98,69 @@ void record_errors(const OutputEvidence& evidence, OutputResult& result) {
 // Looks for a control that passes where the kernel did.
 void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& others,
                     const PassesCheck& passes, OutputResult& result) {
-  if (result.judgement.verdict != Verdict::kMatch) return;
+  if (is_finding(result.judgement) || result.judgement.verdict == Verdict::kNoOracle) return;
   const std::string control = passing_control(evidence, others, passes);
   if (control.empty()) return;
   result.judgement = {Verdict::kShowsNothing, DifferenceKind::kNone, control, std::nullopt};
 }
 
+// The default criteria on one output. Keeps what the reference's further runs gave, for the
+// controls.
+class DefaultJudge {
+ public:
+  DefaultJudge(const OutputSides& sides, const DefaultProfile& profile)
+      : sides_(sides), profile_(profile) {}
+
+  Judgement judge(OutputEvidence& evidence) {
+    if (const std::optional<Judgement> settled = screen(evidence, profile_)) {
+      return is_finding(*settled) ? explained(evidence, *settled) : *settled;
+    }
+    if (!exact_) exact_ = sides_.exact();
+    evidence.exact = exact_->values;
+    evidence.envelope = exact_->envelope;
+    evidence.no_oracle = exact_->no_oracle;
+    const Judgement judgement = judge_with_opinion(evidence, profile_);
+    return is_finding(judgement) ? explained(evidence, judgement) : judgement;
+  }
+
+  const std::vector<double>& exact() const {
+    static const std::vector<double> none;
+    return exact_ ? exact_->values : none;
+  }
+
+ private:
+  Judgement explained(const OutputEvidence& evidence, const Judgement& finding) {
+    if (!span_) span_ = sides_.span();
+    if (span_->low.empty()) return finding;
+    const Span span{span_->low, span_->high};
+    return explain_by_decisions(evidence, span, profile_).value_or(finding);
+  }
+
+  const OutputSides& sides_;
+  const DefaultProfile& profile_;
+  std::optional<OutputSides::Exact> exact_;
+  std::optional<OutputSides::FreeSpan> span_;
+};
+
 void judge_by_default(const OutputSides& sides, const std::vector<Packed>& others,
                       const CheckSettings& settings, OutputResult& result) {
-  OutputEvidence evidence{.kernel = sides.kernel.view(),
-                          .eager = sides.eager.view(),
-                          .exact = {},
-                          .no_oracle = "",
-                          .envelope = {},
-                          .rounding_ops = sides.rounding_ops};
-  OutputSides::Exact exact;
-  if (const std::optional<Judgement> settled = screen(evidence, settings.profile)) {
-    result.judgement = *settled;
-  } else {
-    exact = sides.exact();
-    evidence.exact = exact.values;
-    evidence.envelope = exact.envelope;
-    evidence.no_oracle = exact.no_oracle;
-    result.judgement = judge_with_opinion(evidence, settings.profile);
-    record_errors(evidence, result);
-  }
+  const OutputEvidence plain{.kernel = sides.kernel.view(),
+                             .eager = sides.eager.view(),
+                             .exact = {},
+                             .no_oracle = "",
+                             .envelope = {},
+                             .rounding_ops = sides.rounding_ops};
+  DefaultJudge judge(sides, settings.profile);
+  OutputEvidence evidence = plain;
+  result.judgement = judge.judge(evidence);
+  record_errors(evidence, result);
   const auto passes = [&](std::span<const std::byte> control) {
-    OutputEvidence changed = evidence;
+    OutputEvidence changed = plain;
     changed.kernel.bytes = control;
-    if (const auto settled = screen(changed, settings.profile)) return !is_finding(*settled);
-    return !changed.exact.empty() && !is_finding(judge_with_opinion(changed, settings.profile));
+    return !is_finding(judge.judge(changed));
   };
-  apply_controls(evidence, others, passes, result);
-  describe_worst(sides, exact.values, result);
+  apply_controls(plain, others, passes, result);
+  describe_worst(sides, judge.exact(), result);
 }
 
 void judge_by_cann(const OutputSides& sides, const std::vector<Packed>& others,

@@ -29,6 +29,12 @@ struct OutputSides {
     std::string no_oracle;
   };
   std::function<Exact()> exact;
+  // Where free runs of the fragment put each element, for an output that was found wrong; empty
+  // when there are none.
+  struct FreeSpan {
+    std::vector<double> low, high;
+  };
+  std::function<FreeSpan()> span;
   int rounding_ops = 1;
 };
 

@@ -60,6 +60,7 @@ int exit_status(const std::vector<SiteResult>& results) {
 Json to_json(const SiteResult& result) {
   Json outputs = Json::array();
   for (const OutputResult& output : result.outputs) outputs.push_back(output_to_json(output));
+  const OutputResult* deciding = result.worst_output();
   Json json = {{"site", result.address.site},
                {"process", result.address.process},
                {"kernel", result.kernel},
@@ -67,6 +68,7 @@ Json to_json(const SiteResult& result) {
                {"verdict", verdict_info(result.verdict).name},
                {"difference", difference_name(result.difference)},
                {"message", result.message},
+               {"deciding_output", deciding == nullptr ? "" : deciding->argument},
                {"user_line", result.user_line},
                {"call", result.call},
                {"kernel_time_ns", result.kernel_time_ns},

@@ -9,6 +9,7 @@
 #include "check/selection.h"
 #include "cli/command.h"
 #include "report/check_report.h"
+#include "report/plain_text.h"
 #include "workbench/installation.h"
 
 namespace fuseproof {
@@ -18,7 +19,7 @@ constexpr int kInterruptedStatus = 130;  // 128 + SIGINT, as shells report it
 
 void show_progress(std::size_t done, std::size_t total, const SiteResult& latest) {
   if (::isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}/{} {}", done, total, latest.kernel);
+  fmt::print(stderr, "\r\033[K{}/{} {}", done, total, plain_text(latest.kernel));
   if (done == total) fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);
 }
@@ -30,6 +31,12 @@ CheckPlan plan_of(const CheckArguments& arguments) {
   plan.progress = show_progress;
   plan.is_cancelled = is_interrupted;
   return plan;
+}
+
+// What the capture left in run.json about itself.
+Json capture_of(const RunReader& run) {
+  const JsonObject info(run.info(), (run.path() / "run.json").string());
+  return info.has("capture") ? info.object("capture").value() : Json::object();
 }
 
 }  // namespace
@@ -52,6 +59,8 @@ void add_check_options(CLI::App& command, CheckArguments& arguments) {
 int check_and_report(const Path& path, const CheckArguments& arguments) {
   FileSystem& files = real_file_system();
   const RunReader run(files, path);
+  CheckSummary summary;
+  summary.capture = capture_of(run);
   require_trust(run, arguments.trust());
   const std::vector<SiteAddress> sites = select_sites(run, arguments.kernel_pattern);
   const Installation installation = find_installation(files, running_program());
@@ -59,12 +68,10 @@ int check_and_report(const Path& path, const CheckArguments& arguments) {
   watch_for_interrupts();
   const std::vector<SiteResult> results =
       check_sites(run, sites, workbench_factory(files, installation, run), plan_of(arguments));
-  CheckSummary summary;
   summary.run = path.string();
   summary.criteria = arguments.criteria;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  summary.capture = run.info().value("capture", Json::object());
-  write_stdout(arguments.as_json ? check_report_json(results, summary).dump(1) + "\n"
+  write_stdout(arguments.as_json ? json_text(check_report_json(results, summary), 1) + "\n"
                                  : check_report_text(results, summary));
   if (is_interrupted()) {
     fmt::print(stderr, "fuseproof: interrupted after {} of {} kernels\n", results.size(),

@@ -46,7 +46,7 @@ int show_environment(bool as_json) {
     text += fmt::format("{:<11} {}\n", fact.name,
                         fact.value.empty() ? "MISSING: " + fact.advice : fact.value);
   }
-  write_stdout(as_json ? json.dump(1) + "\n" : text);
+  write_stdout(as_json ? json_text(json, 1) + "\n" : text);
   const bool is_complete =
       std::none_of(all.begin(), all.end(), [](const Fact& fact) { return fact.value.empty(); });
   return is_complete ? 0 : error_kind_info(ErrorKind::kUnsupported).exit_status;

@@ -1,14 +1,19 @@
+#include <langinfo.h>
+
 #include <array>
+#include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "report/plain_text.h"
 
 namespace fuseproof {
 namespace {
@@ -37,20 +42,28 @@ int main_or_throw(int argc, char** argv) {
   return 2;
 }
 
+// Lines of users' programs are UTF-8, and libsmartcols escapes what the locale cannot print.
+void use_utf8_text() {
+  const char* own = std::setlocale(LC_CTYPE, "");
+  const bool is_ascii = ::nl_langinfo(CODESET) == std::string_view("ANSI_X3.4-1968");
+  if (own == nullptr || is_ascii) std::setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 }  // namespace
 }  // namespace fuseproof
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);
+  fuseproof::use_utf8_text();
   try {
     return fuseproof::main_or_throw(argc, argv);
   } catch (const fuseproof::Error& error) {
-    fmt::print(stderr, "fuseproof: {}\n", error.what());
+    fmt::print(stderr, "fuseproof: {}\n", fuseproof::plain_text(error.what()));
     return fuseproof::error_kind_info(error.kind()).exit_status;
   } catch (const std::exception& error) {
     fmt::print(stderr,
                "fuseproof: internal error: {}\nPlease report it with the command that you ran.\n",
-               error.what());
+               fuseproof::plain_text(error.what()));
     return fuseproof::error_kind_info(fuseproof::ErrorKind::kInternal).exit_status;
   }
 }

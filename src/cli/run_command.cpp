@@ -53,6 +53,11 @@ ExitStatus capture(const RunArguments& arguments, const std::string& output,
     throw Error(ErrorKind::kBadInput, fmt::format("the script {} does not exist", script.front()));
   }
   const Installation installation = find_installation(files, running_program());
+  if (installation.python.empty()) {
+    throw Error(ErrorKind::kUnsupported,
+                "no Python was found to run the script with. Put python3 into PATH, or set "
+                "FUSEPROOF_PYTHON to the interpreter that Fuseproof is installed in.");
+  }
   // A handler, and not SIG_IGN, which the script would inherit.
   std::signal(SIGINT, [](int) {});
   SpawnRequest request;
@@ -66,6 +71,17 @@ ExitStatus capture(const RunArguments& arguments, const std::string& output,
   return status;
 }
 
+// The capture never began, so the script did not run either. fuseproof.run_script then ends with
+// the status of the error that it has printed; anything else is Python's own.
+int unstarted_status(ExitStatus status) {
+  const int usage = error_kind_info(ErrorKind::kUsage).exit_status;
+  const int unsupported = error_kind_info(ErrorKind::kUnsupported).exit_status;
+  const bool is_ours = status.signal == 0 && (status.code == usage || status.code == unsupported);
+  if (is_ours) return status.code;
+  fmt::print(stderr, "fuseproof: Python {} before the capture began\n", to_string(status));
+  return usage;
+}
+
 int run_script(const RunArguments& arguments, const std::vector<std::string>& script) {
   FileSystem& files = real_file_system();
   const std::string output =
@@ -77,11 +93,9 @@ int run_script(const RunArguments& arguments, const std::vector<std::string>& sc
                             output));
   }
   const ExitStatus status = capture(arguments, output, script);
+  if (!files.exists(Path(output) / "run.json")) return unstarted_status(status);
   if (!status.succeeded()) {
     fmt::print(stderr, "fuseproof: the script {}\n", to_string(status));
-  }
-  if (!files.exists(Path(output) / "run.json")) return 2;
-  if (!status.succeeded()) {
     fmt::print(stderr, "fuseproof: {} holds what was captured until then\n", output);
   }
   constexpr int kScriptFailed = 2;

@@ -79,7 +79,7 @@ int show(const ShowArguments& arguments) {
   story.site = run.read_site(address);
   story.source = files.read_text(story.site.folder / story.site.spec.artifact.source_file);
   story.result = check_one(run, address, arguments);
-  write_stdout(arguments.as_json ? site_report_json(story).dump(1) + "\n"
+  write_stdout(arguments.as_json ? json_text(site_report_json(story), 1) + "\n"
                                  : site_report_text(story));
   return story.result ? exit_status(std::vector<SiteResult>{*story.result}) : 0;
 }

@@ -145,17 +145,29 @@ Errors compare_errors(const Packed& kernel, const Packed& eager, std::span<const
   });
 }
 
-void widen_envelope(const Packed& sample, std::span<const double> exact,
-                    std::span<double> half_width) {
-  require_counts(sample, exact.size(), half_width.size());
-  formats::visit(sample.dtype, [&]<class Format>(Format) {
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      const auto bits = formats::load<Format>(sample.bytes.data(), i);
-      if (!std::isfinite(exact[i])) continue;
-      const double distance = Format::is_finite(bits) ? std::fabs(Format::value(bits) - exact[i])
-                                                      : std::numeric_limits<double>::infinity();
-      half_width[i] = std::max(half_width[i], distance);
+std::uint64_t count_unexplained(const Packed& kernel, const Packed& eager,
+                                std::span<const double> exact, std::span<const double> envelope,
+                                const Span& span, const ErrorTolerance& tolerance) {
+  require_comparable(kernel, eager);
+  if (!exact.empty()) require_counts(kernel, exact.size(), envelope.size());
+  require_counts(kernel, span.low.size(), span.high.size());
+  return formats::visit(kernel.dtype, [&]<class Format>(Format) {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < span.low.size(); ++i) {
+      const auto bits = formats::load<Format>(kernel.bytes.data(), i);
+      const auto eager_bits = formats::load<Format>(eager.bytes.data(), i);
+      const auto right = exact.empty() ? eager_bits : Format::round(exact[i]);
+      const double place = Format::is_finite(right) ? Format::last_place(right) : 0;
+      const double bound =
+          exact.empty() ? 0 : bound_at(place, envelope.empty() ? 0 : envelope[i], tolerance);
+      if (!(excess<Format>(bits, right, bound) > 0)) continue;
+      const double slack = exact.empty() ? 0 : bound_at(place, 0, tolerance);
+      const double value = Format::value(bits);
+      // False for NaN on either side.
+      const bool is_inside = value >= span.low[i] - slack && value <= span.high[i] + slack;
+      if (!is_inside) ++count;
     }
+    return count;
   });
 }
 

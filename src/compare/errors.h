@@ -49,10 +49,16 @@ struct Errors {
 Errors compare_errors(const Packed& kernel, const Packed& eager, std::span<const double> exact,
                       std::span<const double> envelope, const ErrorTolerance& tolerance);
 
-// Widens an envelope round `exact` so that it reaches one more sample of the same values:
-// half_width[i] becomes at least |sample[i] − exact[i]|; infinite where the sample is not finite
-// and exact is. All counts in parts, as above.
-void widen_envelope(const Packed& sample, std::span<const double> exact,
-                    std::span<double> half_width);
+// Where a value may lie if a decision on the way to it falls otherwise; one number for each part.
+struct Span {
+  std::span<const double> low;
+  std::span<const double> high;
+};
+
+// Kernel violations (as above; with an empty `exact`: parts that are not equal to eager's) that the
+// span does not explain either: they lie outside it by more than max(ulps·last_place, absolute).
+std::uint64_t count_unexplained(const Packed& kernel, const Packed& eager,
+                                std::span<const double> exact, std::span<const double> envelope,
+                                const Span& span, const ErrorTolerance& tolerance);
 
 }  // namespace fuseproof

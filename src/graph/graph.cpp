@@ -37,7 +37,7 @@ Argument object_from_json(const Json& value, const std::string& where) {
   for (const char* kind : {"dtype", "device", "layout", "memory_format"}) {
     if (object.has(kind)) return {TorchConstant{kind, object.string(kind)}};
   }
-  malformed(where, "an argument object of no known kind: " + value.dump());
+  malformed(where, "an argument object of no known kind: " + json_text(value, -1));
 }
 
 // As Python writes it: a float that is a whole number keeps its ".0".

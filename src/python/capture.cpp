@@ -76,10 +76,10 @@ std::string slice_kernel(const LoweredGraph& lowered, const std::string& text) {
   const SlicedKernel sliced = slice(lowered, record);
   Json uses = Json::array();
   for (const ArgumentUse use : argument_uses(lowered, record)) uses.push_back(use_name(use));
-  return Json{{"fragment", to_json(sliced.fragment)},
-              {"roles", std::move(uses)},
-              {"constants", sliced.constants}}
-      .dump();
+  return json_text({{"fragment", to_json(sliced.fragment)},
+                    {"roles", std::move(uses)},
+                    {"constants", sliced.constants}},
+                   -1);
 }
 
 // The x86 floating-point control word of the calling thread without its status bits; its value at

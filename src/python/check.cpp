@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,11 +14,20 @@ namespace {
 
 namespace nb = nanobind;
 
-// True once the program was interrupted; looked at between two kernels, by any thread.
-bool is_interrupted() {
-  const nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
+// Whether the program was interrupted; asked between two kernels, by any thread. Only the main
+// thread ever learns of a signal, so that what it saw is kept for the others.
+class Interruption {
+ public:
+  bool is_there() {
+    if (is_seen_) return true;
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) is_seen_ = true;
+    return is_seen_;
+  }
+
+ private:
+  std::atomic<bool> is_seen_ = false;
+};
 
 Json checked(const std::string& path, const JsonObject& options, const std::string& program) {
   FileSystem& files = real_file_system();
@@ -26,7 +37,8 @@ Json checked(const std::string& path, const JsonObject& options, const std::stri
   plan.settings.criteria =
       options.string("criteria") == "cann" ? Criteria::kCann : Criteria::kDefault;
   plan.jobs = static_cast<int>(options.integer("jobs"));
-  plan.is_cancelled = is_interrupted;
+  Interruption interruption;
+  plan.is_cancelled = [&interruption] { return interruption.is_there(); };
   const Installation installation = find_installation(files, program);
   Json results = Json::array();
   for (const SiteResult& result : check_sites(run, select_sites(run, options.string("kernel")),
@@ -42,7 +54,7 @@ std::string check_run(const std::string& path, const std::string& options,
   {
     const nb::gil_scoped_release no_gil;
     const Json parsed = parse_json(options, "options");
-    results = checked(path, JsonObject(parsed, "options"), program).dump();
+    results = json_text(checked(path, JsonObject(parsed, "options"), program), -1);
   }
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   return results;

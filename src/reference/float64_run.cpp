@@ -6,6 +6,7 @@
 #include <c10/core/DefaultDtype.h>
 #include <fmt/format.h>
 
+#include "graph/op_kinds.h"
 #include "reference/tensors.h"
 
 namespace fuseproof {
@@ -183,6 +184,8 @@ void follow(const Step& step, const Environment& native, Environment& wide, Muta
   const bool is_pinned = !holds_inexact(result) && !mutation.writes_inexact;
   if (is_pinned) {
     wide[step.result] = result;
+  } else if (decides(step.target) && !mutation.writes_inexact) {
+    wide[step.result] = widened_value(result);
   } else if (step.kernel.draws_random_numbers()) {
     if (mutation.writes_inexact) no_oracle(step, "draws random numbers in place");
     wide[step.result] = widened_value(result);
@@ -210,6 +213,19 @@ Float64Run run_in_float64(const Program& program, Environment& native, Environme
     wide.free_last_uses(step);
   }
   return result;
+}
+
+void run_free_in_float64(const Program& program, Environment& wide, Progress* progress) {
+  const Float64Default guard;
+  NativePolicy policy;
+  for (const Step& step : program.steps) {
+    mark(step, progress);
+    if (step.kernel.draws_random_numbers()) {
+      throw StepFailure{fmt::format("{} (node `{}`) draws random numbers", step.target, step.name)};
+    }
+    wide.run(step, policy, Widening::kConstants);
+    wide.free_last_uses(step);
+  }
 }
 
 }  // namespace fuseproof

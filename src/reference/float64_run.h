@@ -3,9 +3,9 @@
 //
 // The program runs twice in lockstep, natively and widened. A widened step gets float64
 // (complex128) in place of every float (complex) tensor and dtype; integer and bool results are the
-// native ones, so that comparisons, argmax and rounding to integers decide as eager did; values
-// drawn at random are the native ones, widened. Bit-casts and operators without a float64 form end
-// the opinion.
+// native ones, and so are the results of floor, round and the like, so that every decision falls as
+// in eager; values drawn at random are the native ones, widened. Bit-casts and operators without a
+// float64 form end the opinion.
 //
 // Widened values have the strides of the native ones, which keeps views and as_strided true.
 #pragma once
@@ -24,5 +24,9 @@ struct Float64Run {
 // `policy` executes the native steps. Throws StepFailure when a native step fails.
 Float64Run run_in_float64(const Program& program, Environment& native, Environment& wide,
                           StepPolicy& policy, Progress* progress);
+
+// The program on the widened inputs alone, with decisions of its own. Throws StepFailure, also for
+// a program that draws random numbers.
+void run_free_in_float64(const Program& program, Environment& wide, Progress* progress);
 
 }  // namespace fuseproof

@@ -32,6 +32,9 @@ class NativePolicy : public StepPolicy {
 // The exception of an operator, as eager would raise it: names the node.
 struct StepFailure {
   std::string message;
+  // It is this machine or this torch that cannot: out of memory, no kernel for the dtype. That says
+  // nothing about what eager would have done with the user's own operator.
+  bool is_limit = false;
 };
 
 // The values of one run.

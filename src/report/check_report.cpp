@@ -1,10 +1,12 @@
 #include "report/check_report.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "report/plain_text.h"
 #include "report/table.h"
 
 namespace fuseproof {
@@ -88,19 +90,23 @@ std::string details(const SiteResult& result) {
   return text;
 }
 
+bool passes(const SiteResult& result) {
+  const VerdictClass kind = verdict_info(result.verdict).verdict_class;
+  return !result.error && kind != VerdictClass::kFinding && kind != VerdictClass::kInconclusive;
+}
+
+// Passed only where something was compared, and nothing was left open.
 std::string cann_lines(const std::vector<SiteResult>& results) {
   std::string text;
-  bool passes = true;
   for (const SiteResult& result : results) {
     for (const OutputResult& output : result.outputs) {
       if (!output.cann_line.empty()) {
         text += fmt::format("{} {}\n", result.address.site, output.cann_line);
       }
     }
-    passes = passes && !result.error &&
-             verdict_info(result.verdict).verdict_class != VerdictClass::kFinding;
   }
-  return "\n" + text + (passes ? "Precision check passed.\n" : "Precision check failed.\n");
+  const bool all_pass = !text.empty() && std::all_of(results.begin(), results.end(), passes);
+  return "\n" + text + (all_pass ? "Precision check passed.\n" : "Precision check failed.\n");
 }
 
 std::map<std::string, int> counts(const std::vector<SiteResult>& results) {
@@ -127,9 +133,9 @@ std::string check_report_text(const std::vector<SiteResult>& results, const Chec
   for (const SiteResult& result : results) {
     if (needs_words(result)) text += details(result);
   }
-  if (summary.criteria == "cann")
-    return text + summary_line(results, summary) + cann_lines(results);
-  return text + summary_line(results, summary);
+  text += summary_line(results, summary);
+  if (summary.criteria == "cann") text += cann_lines(results);
+  return plain_text(text);
 }
 
 Json check_report_json(const std::vector<SiteResult>& results, const CheckSummary& summary) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "report/plain_text.h"
 #include "report/table.h"
 
 namespace fuseproof {
@@ -33,7 +34,7 @@ std::string node_table(const Graph& graph) {
     last_line = line;
     const std::string text =
         node.kind == NodeKind::kCall ? to_string(node) : node.name + " (input)";
-    rows.push_back({shown, text, values_text(node)});
+    rows.push_back({plain_text(shown), plain_text(text), values_text(node)});
   }
   return format_table(columns, rows);
 }
@@ -56,8 +57,9 @@ std::string argument_table(const KernelSpec& spec, const Fragment& fragment) {
       nodes.push_back(output.node.empty() ? fmt::format("-> unchecked: {}", output.reason)
                                           : fmt::format("-> {}", output.node));
     }
-    rows.push_back({argument.name, std::string(role_name(argument.role)), argument.type,
-                    argument.value, fmt::format("{}", fmt::join(nodes, ", "))});
+    rows.push_back({plain_text(argument.name), std::string(role_name(argument.role)),
+                    plain_text(argument.type), plain_text(argument.value),
+                    plain_text(fmt::format("{}", fmt::join(nodes, ", ")))});
   }
   return format_table(columns, rows);
 }
@@ -105,7 +107,7 @@ std::string site_report_text(const SiteStory& story) {
   text += "\nuser's line -> FX nodes\n" + node_table(site.fragment.graph);
   text += "\narguments\n" + argument_table(site.spec, site.fragment);
   text += fmt::format("\n{}\n", (site.folder / site.spec.artifact.source_file).string());
-  return text + numbered(story.source);
+  return plain_text(text + numbered(story.source));
 }
 
 Json site_report_json(const SiteStory& story) {

@@ -62,7 +62,7 @@ Sandbox::Runner Sandbox::start() const {
   if (!hello) {
     throw Error(ErrorKind::kInternal,
                 fmt::format("{} {} before it was ready", options_.runner.string(),
-                            to_string(runner.process.wait())));
+                            to_string(runner.process.wait_or_kill(kGrace))));
   }
   throw_if_error(hello->body);
   return runner;
@@ -109,7 +109,7 @@ SandboxReport Sandbox::call(const SandboxRequest& request, Arena& arena) {
     if (error.kind() == ErrorKind::kInternal) throw;
     fail_dead(request, fmt::format("broke off ({})", error.what()));
   }
-  if (!answer) fail_dead(request, to_string(runner_->process.wait()));
+  if (!answer) fail_dead(request, to_string(runner_->process.wait_or_kill(kGrace)));
   throw_if_error(answer->body);
   SandboxReport report =
       sandbox_report_from_json(JsonObject(answer->body, "answer of fuseproof-runner"));

@@ -12,6 +12,8 @@
 namespace fuseproof {
 namespace {
 
+constexpr int kSingleBits = 24;  // of float32's significand
+
 struct Disagreement {
   DifferenceKind kind = DifferenceKind::kNone;
   std::uint64_t count = 0;
@@ -37,25 +39,39 @@ bool is_exact(DType dtype) {
   return kind == DTypeClass::kBool || kind == DTypeClass::kInteger;
 }
 
-ErrorTolerance tolerance_of(const OutputEvidence& evidence, const DefaultProfile& profile,
-                            double factor) {
+bool is_half(const OutputEvidence& evidence) {
+  return dtype_significand_bits(evidence.eager.dtype) < kSingleBits;
+}
+
+ErrorTolerance tolerance_of(const OutputEvidence& evidence, const DefaultProfile& profile) {
   const double ulps = profile.opinion_ulps + profile.opinion_ulps_per_op * evidence.rounding_ops;
-  return {.ulps = factor * ulps, .envelope_factor = factor * profile.envelope_factor};
+  if (!is_half(evidence)) return {.ulps = ulps, .envelope_factor = profile.envelope_factor};
+  const int bits = dtype_significand_bits(evidence.eager.dtype);
+  return {.ulps = 1 + std::ldexp(ulps, bits - kSingleBits),
+          .envelope_factor = profile.half_envelope_factor};
 }
 
-Errors errors_of(const OutputEvidence& evidence, const ErrorTolerance& tolerance) {
-  return compare_errors(evidence.kernel, evidence.eager, evidence.exact, evidence.envelope,
-                        tolerance);
+Errors errors_of(const OutputEvidence& evidence, std::span<const double> envelope,
+                 const DefaultProfile& profile) {
+  return compare_errors(evidence.kernel, evidence.eager, evidence.exact, envelope,
+                        tolerance_of(evidence, profile));
 }
 
-// A few elements just beyond the bound are the envelope's chance, not the kernel's fault.
-bool are_outliers(const OutputEvidence& evidence, const Errors& errors,
-                  const DefaultProfile& profile) {
-  if (evidence.envelope.empty()) return false;
-  const auto count = static_cast<double>(evidence.exact.size());
-  if (static_cast<double>(errors.violations) > profile.outlier_share * count) return false;
-  return errors_of(evidence, tolerance_of(evidence, profile, profile.outlier_factor)).violations ==
-         0;
+// Whether the errors as a whole are of eager's size.
+bool has_moderate_rms(const OutputEvidence& evidence, const Errors& errors,
+                      const DefaultProfile& profile) {
+  if (evidence.exact.size() < profile.rms_elements) return true;
+  const double factor = is_half(evidence) ? profile.half_rms_factor : profile.rms_factor;
+  return errors.kernel.rms <= factor * errors.eager.rms;
+}
+
+// Within what rounding explains, element by element and as a whole.
+bool is_within_rounding(const OutputEvidence& evidence, const Errors& errors,
+                        const DefaultProfile& profile) {
+  if (errors.violations > 0) return false;
+  if (evidence.envelope.empty()) return true;
+  const bool needs_envelope = errors_of(evidence, {}, profile).violations > 0;
+  return !needs_envelope || has_moderate_rms(evidence, errors, profile);
 }
 
 // Rounding differences, of either side, have grown to half of the significand's bits, measured on
@@ -101,7 +117,8 @@ std::optional<Judgement> screen(const OutputEvidence& evidence, const DefaultPro
   }
   if (disagreement.kind != DifferenceKind::kValue) return std::nullopt;
   const double limit =
-      std::min(profile.screen_ulps + evidence.rounding_ops, profile.screen_ulps_limit);
+      std::min(profile.screen_ulps + evidence.rounding_ops,
+               is_half(evidence) ? profile.half_screen_ulps_limit : profile.screen_ulps_limit);
   if (ulp_distance(evidence.eager, evidence.kernel).max > limit) return std::nullopt;
   return Judgement{};
 }
@@ -116,16 +133,18 @@ Judgement judge_with_opinion(const OutputEvidence& evidence, const DefaultProfil
             element_of(disagreement.first, evidence.eager.dtype)};
   }
   const DType dtype = evidence.eager.dtype;
-  const Errors errors = errors_of(evidence, tolerance_of(evidence, profile, 1));
-  const bool is_within = errors.violations == 0 || are_outliers(evidence, errors, profile) ||
+  const Errors errors = errors_of(evidence, evidence.envelope, profile);
+  const bool is_within = is_within_rounding(evidence, errors, profile) ||
                          is_as_good_as_eager(evidence, errors, positions, profile);
   if (!is_within) {
+    const std::uint64_t worst =
+        errors.violations > 0 ? errors.worst_violation : errors.kernel.max_abs_index;
     return kernel_wrong(
-        disagreement.kind, element_of(errors.worst_violation, dtype),
+        disagreement.kind, element_of(worst, dtype),
         fmt::format("{} of {} elements are further from float64 than rounding explains "
-                    "(kernel {:.3g}, eager {:.3g} at most)",
+                    "(kernel {:.3g}, eager {:.3g} at most; {:.3g} and {:.3g} root mean square)",
                     errors.violations, evidence.eager.count(), errors.kernel.max_abs,
-                    errors.eager.max_abs));
+                    errors.eager.max_abs, errors.kernel.rms, errors.eager.rms));
   }
   if (errors.zero_signs > 0) {
     return kernel_wrong(
@@ -146,6 +165,24 @@ Judgement judge_with_opinion(const OutputEvidence& evidence, const DefaultProfil
             element_of(disagreement.first, dtype)};
   }
   return {};
+}
+
+std::optional<Judgement> explain_by_decisions(const OutputEvidence& evidence, const Span& span,
+                                              const DefaultProfile& profile) {
+  // An output that is wrong as a whole and in no element has nothing that a decision could explain.
+  const bool is_wrong_as_a_whole =
+      !evidence.exact.empty() && errors_of(evidence, evidence.envelope, profile).violations == 0;
+  if (is_wrong_as_a_whole) return std::nullopt;
+  const std::uint64_t unexplained =
+      count_unexplained(evidence.kernel, evidence.eager, evidence.exact, evidence.envelope, span,
+                        tolerance_of(evidence, profile));
+  if (unexplained > 0) return std::nullopt;
+  const Disagreement disagreement = gravest(compare_positions(evidence.eager, evidence.kernel));
+  return Judgement{Verdict::kNoiseMagnified, disagreement.kind,
+                   fmt::format("{} of {} elements differ, where a unit in the last place of an "
+                               "earlier step decides otherwise",
+                               disagreement.count, evidence.eager.count()),
+                   element_of(disagreement.first, evidence.eager.dtype)};
 }
 
 }  // namespace fuseproof

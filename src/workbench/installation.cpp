@@ -9,15 +9,23 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/search_path.h"
 #include "kernels/inductor_cpp/inductor_cpp_runner.h"
 #include "reference/client/reference_client.h"
 
 namespace fuseproof {
 namespace {
 
-Path from_environment(const char* name) {
+// Empty when the variable is not set: who sets it means it.
+Path from_environment(FileSystem& files, const char* name) {
   const char* value = std::getenv(name);
-  return value != nullptr ? Path(value) : Path();
+  if (value == nullptr || *value == '\0') return {};
+  if (!files.exists(value)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} names {}, which does not exist. Correct it, or unset it.", name,
+                            value));
+  }
+  return value;
 }
 
 // <prefix>/lib/python3.x/{site,dist}-packages/fuseproof for a program in <prefix>/bin.
@@ -37,19 +45,6 @@ Path package_folder(FileSystem& files, const Path& program) {
 Path first_existing(FileSystem& files, std::initializer_list<Path> candidates) {
   for (const Path& candidate : candidates) {
     if (!candidate.empty() && files.exists(candidate)) return candidate;
-  }
-  return {};
-}
-
-Path find_in_search_path(FileSystem& files, const std::string& program) {
-  const char* search_path = std::getenv("PATH");
-  if (search_path == nullptr) return {};
-  std::string_view rest = search_path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    const Path candidate = Path(folder) / program;
-    if (!folder.empty() && files.exists(candidate)) return candidate;
   }
   return {};
 }
@@ -78,17 +73,17 @@ Installation find_installation(FileSystem& files, const Path& program) {
   Installation installation;
   installation.runner = first_existing(
       files,
-      {from_environment("FUSEPROOF_RUNNER"), here / "fuseproof-runner", bin / "fuseproof-runner"});
+      {from_environment(files, "FUSEPROOF_RUNNER"), here / "fuseproof-runner", bin / "fuseproof-runner"});
   installation.reference =
-      first_existing(files, {from_environment("FUSEPROOF_REFERENCE"), here / "fuseproof-reference",
+      first_existing(files, {from_environment(files, "FUSEPROOF_REFERENCE"), here / "fuseproof-reference",
                              bin / "fuseproof-reference"});
   installation.torch =
-      first_existing(files, {from_environment("FUSEPROOF_TORCH_DIR"),
+      first_existing(files, {from_environment(files, "FUSEPROOF_TORCH_DIR"),
                              package.empty() ? Path() : package.parent_path() / "torch",
                              FUSEPROOF_BUILD_TORCH_DIR});
   installation.python =
-      first_existing(files, {from_environment("FUSEPROOF_PYTHON"), here / "python",
-                             find_in_search_path(files, "python3")});
+      first_existing(files, {from_environment(files, "FUSEPROOF_PYTHON"), here / "python",
+                             find_program("python3").value_or(Path())});
   return installation;
 }
 
@@ -117,7 +112,8 @@ WorkbenchFactory workbench_factory(FileSystem& files, const Installation& instal
   kernels.builder.warn = [](const std::string& text) {
     fmt::print(stderr, "fuseproof: {}\n", text);
   };
-  kernels.recorded_cpu = run.info().value("cpu", "");
+  kernels.recorded_cpu =
+      JsonObject(run.info(), (run.path() / "run.json").string()).string_or("cpu", "");
   return [&files, kernels, reference = installation.reference] {
     return Workbench{std::make_unique<InductorCppRunner>(files, kernels),
                      std::make_unique<ReferenceClient>(

@@ -18,7 +18,7 @@ struct Installation {
   Path python;     // the interpreter that runs scripts ($FUSEPROOF_PYTHON)
 };
 
-// `program` is the running executable.
+// `program` is the running executable. Throws kUsage for a variable that names nothing.
 Installation find_installation(FileSystem& files, const Path& program);
 
 // /proc/self/exe.

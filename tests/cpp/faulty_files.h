@@ -24,7 +24,9 @@ class FaultyFileSystem : public FileSystem {
     counted().write_atomically(path, content);
   }
   bool exists(const Path& path) override { return counted().exists(path); }
-  std::uint64_t size_bytes(const Path& path) override { return counted().size_bytes(path); }
+  bool create_private(const Path& path, std::string_view text) override {
+    return counted().create_private(path, text);
+  }
   std::vector<std::string> list(const Path& folder) override { return counted().list(folder); }
   void create_folders(const Path& folder) override { counted().create_folders(folder); }
   bool create_new_folder(const Path& folder) override {

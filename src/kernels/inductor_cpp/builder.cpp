@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/search_path.h"
 #include "kernels/inductor_cpp/compiler.h"
 #include "tensor/hash.h"
 

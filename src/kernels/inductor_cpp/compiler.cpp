@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <sstream>
 #include <system_error>
 
@@ -22,6 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// For a compiler that was asked to go, or that has closed its output, to end.
+constexpr std::chrono::seconds kGrace{5};
 constexpr std::size_t kOutputBytes = 256 * 1024;
 
 [[noreturn]] void fail(const char* action) {
@@ -68,20 +69,6 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::optional<Path> find_program(const std::string& name) {
-  const char* variable = std::getenv("PATH");
-  std::istringstream folders(variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const Path candidate = Path(folder.empty() ? "." : folder) / name;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(candidate, ignored) &&
-        ::access(candidate.c_str(), X_OK) == 0) {
-      return std::filesystem::absolute(candidate);
-    }
-  }
-  return std::nullopt;
-}
-
 CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& arguments,
                          std::chrono::seconds limit) {
   int ends[2];
@@ -102,7 +89,7 @@ CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& a
   // The driver removes its temporary files when it is asked to go; the compiler proper, its child,
   // has to be asked as well.
   if (run.timed_out) ::kill(-process.pid(), SIGTERM);
-  run.status = process.wait();
+  run.status = process.wait_or_kill(kGrace);
   return run;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,6 @@ struct CompilerRun {
   bool timed_out = false;
   std::string output;  // stdout and stderr together, at most its first 256 kB
 };
-
-// The program of this bare name in PATH.
-std::optional<Path> find_program(const std::string& name);
 
 CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& arguments,
                          std::chrono::seconds limit);

@@ -10,7 +10,8 @@ namespace {
 constexpr std::pair<ReferenceMode, std::string_view> kModes[] = {
     {ReferenceMode::kNative, "native"},
     {ReferenceMode::kFloat64, "float64"},
-    {ReferenceMode::kPerturbed, "perturbed"},
+    {ReferenceMode::kEnvelope, "envelope"},
+    {ReferenceMode::kSpan, "span"},
 };
 
 std::string_view mode_name(ReferenceMode mode) {

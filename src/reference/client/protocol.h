@@ -4,9 +4,8 @@
 //             "modes": ["native", "float64"]}             and the input arena's descriptor
 //   reply    {"reply": "result", "arena": {…}, "runs": [{"exception", "no_oracle",
 //             "outputs": [{"storage", "layout"}]}]}       and the output arena's descriptor
-//   reply    {"reply": "unknown_program"}                 the fragment must be sent again: the
-//   worker
-//                                                         keeps a bounded number
+//   reply    {"reply": "unknown_program"}                 the fragment must be sent again: a
+//                                                         worker keeps a bounded number
 //   reply    {"reply": "error", "kind", "message"}
 //
 // `program` is a hash of the fragment's JSON. A request whose fragment the worker has seen leaves

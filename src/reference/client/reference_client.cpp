@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -19,6 +20,9 @@ namespace fuseproof {
 namespace {
 
 constexpr int kLoaderFailed = 127;  // exit status of the dynamic loader
+
+// For a worker that has closed its end of the channel to end.
+constexpr std::chrono::seconds kGrace{10};
 
 constexpr std::string_view kHowToInstall =
     "The reference runs operators through PyTorch: install it (pip install torch==2.13.0) in the "
@@ -77,7 +81,7 @@ void ReferenceClient::State::start() {
 }
 
 void ReferenceClient::State::fail_dead(const Graph& graph) {
-  const ExitStatus status = worker->process.wait();
+  const ExitStatus status = worker->process.wait_or_kill(kGrace);
   const bool is_unloadable = !worker->has_answered && status.code == kLoaderFailed;
   worker.reset();
   if (is_unloadable) {
@@ -125,7 +129,7 @@ ReferenceResult ReferenceClient::run(const Fragment& fragment, const CallRecord&
   const std::scoped_lock lock(state_->mutex);
   state_->start();
   Json document = to_json(fragment);
-  reference_protocol::RunRequest request{.program = xxh128_hex(document.dump()),
+  reference_protocol::RunRequest request{.program = xxh128_hex(json_text(document, -1)),
                                          .fragment = std::nullopt,
                                          .call = call,
                                          .arena = inputs.description(),

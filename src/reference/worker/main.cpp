@@ -1,6 +1,7 @@
 // fuseproof-reference: runs fragments op by op through ATen for a process that does not link torch.
 // Started by ReferenceClient with one end of a socket pair; ends when the other end is closed.
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -101,6 +102,8 @@ int main(int count, char** values) {
                stderr);
     return fuseproof::error_kind_info(fuseproof::ErrorKind::kUsage).exit_status;
   }
+  // Ctrl-C in a terminal reaches the whole process group; the client decides what it means.
+  std::signal(SIGINT, SIG_IGN);
   try {
     std::optional<fuseproof::SharedProgress> progress;
     if (arguments.progress) {

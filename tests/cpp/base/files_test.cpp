@@ -39,7 +39,6 @@ TEST_CASE("an empty file maps to no bytes") {
   const Path path = folder.path() / "empty";
   real_file_system().write_text_atomically(path, "");
   CHECK(real_file_system().map(path)->bytes().empty());
-  CHECK(real_file_system().size_bytes(path) == 0);
 }
 
 TEST_CASE("a mapping outlives the file's name") {
@@ -85,4 +84,17 @@ TEST_CASE("a new folder is made once") {
 
 TEST_CASE("a file of the kernel's, whose size reads as zero, is read to its end") {
   CHECK(real_file_system().read_stream("/proc/self/status").find("Pid:") != std::string::npos);
+}
+
+TEST_CASE("a private file is its owner's alone, and the first writer's") {
+  const TemporaryFolder folder;
+  FileSystem& files = real_file_system();
+  const Path path = folder.path() / "secret";
+  CHECK(files.create_private(path, "first"));
+  CHECK_FALSE(files.create_private(path, "second"));
+  CHECK(files.read_text(path) == "first");
+  CHECK(files.list(folder.path()) == std::vector<std::string>{"secret"});
+  struct stat status = {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
 }

@@ -40,5 +40,10 @@ TEST_CASE("integers and floats stay apart") {
   const JsonObject object(json, "x.json");
   CHECK(object.integer("i") == 2);
   CHECK_THROWS_AS(object.integer("f"), Error);
-  CHECK(object.number("f") == 2.0);
+}
+
+TEST_CASE("text that is not UTF-8 is replaced, not refused") {
+  const Json json = {{"line", "caf\xe9"}};
+  CHECK(json_text(json, -1) == "{\"line\":\"caf\xef\xbf\xbd\"}");
+  CHECK(json_text({{"a", 1}}, 1) == "{\n \"a\": 1\n}");
 }

@@ -127,6 +127,24 @@ TEST_CASE("a killed child's status is its signal") {
   CHECK(child.wait().signal == SIGTERM);
 }
 
+TEST_CASE("a child that ends in time keeps its own status") {
+  ChildProcess child = ChildProcess::spawn(shell("exit 3"));
+  CHECK(child.wait_or_kill(std::chrono::minutes(10)).code == 3);
+}
+
+TEST_CASE("a child that does not end in time is killed, with what it started where it has a group") {
+  ChildProcess child = ChildProcess::spawn(shell("exec sleep 1000"));
+  CHECK(child.wait_or_kill(std::chrono::milliseconds(10)).signal == SIGKILL);
+  auto [own, theirs] = Channel::pair();
+  SpawnRequest request = shell("sleep 1000 & wait", {theirs.fd()});
+  request.process_group = ProcessGroup::kOwn;
+  ChildProcess leader = ChildProcess::spawn(request);
+  theirs.close();
+  CHECK(leader.wait_or_kill(std::chrono::milliseconds(200)).signal == SIGKILL);
+  // The end of the stream: nobody holds the other end any more.
+  CHECK(own.wait_readable(std::chrono::minutes(1)));
+}
+
 TEST_CASE("a child speaks over a kept channel") {
   auto [own, theirs] = Channel::pair();
   const std::string fd = std::to_string(theirs.fd());

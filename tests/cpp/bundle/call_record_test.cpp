@@ -62,3 +62,28 @@ TEST_CASE("malformed storages are refused") {
   json["threads"] = 0;
   CHECK_THROWS_AS(parsed(json), Error);
 }
+
+TEST_CASE("a storage that no machine could hold is refused") {
+  Json json = to_json(add_call(kBlob));
+  json["storages"][0]["size_bytes"] = std::uint64_t{1} << 60;
+  CHECK_THROWS_WITH(parsed(json),
+                    "0.json: `storages[0]`: field `size_bytes` is 1152921504606846976: no machine "
+                    "has that much memory");
+}
+
+TEST_CASE("a control word that unmasks an exception, or is none, is refused") {
+  for (const std::uint64_t mxcsr : {0x0u, 0x1f00u, 0x11f80u}) {
+    Json json = to_json(add_call(kBlob));
+    json["mxcsr"] = mxcsr;
+    CHECK_THROWS_AS(parsed(json), Error);
+  }
+  Json json = to_json(add_call(kBlob));
+  json["mxcsr"] = 0x9fc0;  // FTZ and DAZ
+  CHECK(parsed(json).mxcsr == 0x9fc0);
+}
+
+TEST_CASE("thread counts are judged before they are narrowed") {
+  Json json = to_json(add_call(kBlob));
+  json["threads"] = (std::int64_t{1} << 32) + 1;
+  CHECK_THROWS_WITH(parsed(json), "0.json: field `threads` is 4294967297; expected 1 to 4096");
+}

@@ -59,9 +59,14 @@ TEST_CASE("malformed fields are named") {
 }
 
 TEST_CASE("a bundle names no file outside its folder") {
-  for (const char* name : {"../../etc/passwd", "/etc/passwd", "..", "sub/kernel.so"}) {
-    Json json = to_json(add_spec());
-    json["artifact"]["object_file"] = name;
-    CHECK_THROWS_AS(parsed(json), Error);
+  for (const char* field : {"object_file", "source_file"}) {
+    for (const char* name : {"../../etc/passwd", "/etc/passwd", "..", ".", "sub/kernel.so"}) {
+      Json json = to_json(add_spec());
+      json["artifact"][field] = name;
+      CHECK_THROWS_AS(parsed(json), Error);
+    }
   }
+  Json json = to_json(add_spec());
+  json["artifact"]["source_file"] = "";
+  CHECK_THROWS_WITH(parsed(json), "kernel.json: `artifact`: field `source_file` is empty");
 }

@@ -34,3 +34,15 @@ TEST_CASE("the secret can be read by its owner alone") {
 TEST_CASE("without a usable state folder there is no origin") {
   CHECK(local_origin(real_file_system(), "/proc/no/such/place", "run").empty());
 }
+
+TEST_CASE("a damaged secret is replaced: it would make every run look alike") {
+  const TemporaryFolder folder;
+  FileSystem& files = real_file_system();
+  for (const char* damaged : {"", "0123", "no hexadecimal digits, 32 chars!"}) {
+    files.write_text_atomically(folder.path() / "origin", damaged);
+    const std::string origin = local_origin(files, folder.path(), "run");
+    CHECK(origin.size() == 32);
+    CHECK(files.read_text(folder.path() / "origin") != damaged);
+    CHECK(local_origin(files, folder.path(), "run") == origin);
+  }
+}

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "base/error.h"
 #include "faulty_files.h"
 #include "small_run.h"
@@ -161,4 +163,98 @@ TEST_CASE(
     const RunReader run(real_file_system(), path);
     for (const SiteAddress& address : run.sites()) CHECK_NOTHROW(run.read_site(address));
   }
+}
+
+namespace {
+
+// A small run, of which one file at a time is edited.
+struct EditedRun {
+  EditedRun() { write_small_run(real_file_system(), path); }
+
+  void edit(const char* file, const std::function<void(Json&)>& change) {
+    const Path edited = site_folder / file;
+    Json json = parse_json(real_file_system().read_text(edited), file);
+    change(json);
+    overwrite(edited, json.dump());
+  }
+  std::string site_error() const {
+    return message_of([&] {
+      const RunReader run(real_file_system(), path);
+      run.read_site(run.sites()[0]);
+    });
+  }
+  std::string call_error() const {
+    const RunReader run(real_file_system(), path);
+    const SiteBundle site = run.read_site(run.sites()[0]);
+    return message_of([&] { run.read_call(site, 0); });
+  }
+
+  TemporaryFolder folder;
+  Path path = folder.path() / "run";
+  Path site_folder = path / "p0" / "sites" / "000_cpp_fused_add_0";
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(EditedRun, "a fragment without outputs has to give a reason") {
+  edit("fragment.json", [](Json& json) { json["outputs"] = Json::array(); });
+  CHECK(has(site_error(), "fragment.json: field `outputs` is empty"));
+  edit("fragment.json", [](Json& json) { json["failure"] = "no origin"; });
+  const RunReader run(real_file_system(), path);
+  CHECK_NOTHROW(run.read_site(run.sites()[0]));
+}
+
+TEST_CASE_FIXTURE(EditedRun, "an output is bound to an argument that the kernel writes") {
+  edit("fragment.json", [](Json& json) { json["outputs"][0]["argument"] = 0; });
+  CHECK(has(site_error(), "fragment.json: field `outputs[0].argument` is 0, `in_ptr0`, whose role "
+                          "in kernel.json is in"));
+  edit("fragment.json", [](Json& json) { json["outputs"][0]["argument"] = 2; });
+  CHECK(has(site_error(), "field `outputs[0].argument` is 2; kernel.json has 2 arguments"));
+  edit("fragment.json", [](Json& json) { json["outputs"][0]["argument"] = 1; });
+  edit("kernel.json", [](Json& json) { json["arguments"][1]["role"] = "size"; });
+  CHECK(has(site_error(), "whose role in kernel.json is size"));
+}
+
+TEST_CASE_FIXTURE(EditedRun, "the arguments of a call are of the kind that their roles say") {
+  edit("calls/0.json", [](Json& json) { json["arguments"][0] = {{"integer", 4096}}; });
+  CHECK(has(call_error(), "calls/0.json: field `arguments[0]` is a number; the role of `in_ptr0` in "
+                          "kernel.json makes it a tensor"));
+  EditedRun size;
+  size.edit("kernel.json", [](Json& json) { json["arguments"][0]["role"] = "size"; });
+  CHECK(has(size.call_error(), "field `arguments[0]` is a tensor"));
+  EditedRun constant;
+  constant.edit("calls/0.json", [](Json& json) { json["arguments"].push_back({{"float", 1.0}}); });
+  CHECK(has(constant.call_error(), "field `arguments[2]` is a number; its place behind"));
+}
+
+TEST_CASE_FIXTURE(EditedRun, "views of a fragment lie in the storages of the call") {
+  Layout layout = four_floats();
+  layout.offset = 1;
+  edit("fragment.json", [&](Json& json) { json["outputs"][0]["layout"] = to_json(layout); });
+  CHECK(has(call_error(), "fragment.json: field `outputs[0].layout` ends at byte 20 of a storage "
+                          "that has 16 in calls/0.json"));
+  edit("fragment.json", [&](Json& json) {
+    json["outputs"][0].erase("layout");
+    json["inputs"][0]["layout"] = to_json(layout);
+  });
+  CHECK(has(call_error(), "field `inputs[0].layout` ends at byte 20"));
+}
+
+TEST_CASE("sites stand in the order of their numbers, beyond three digits too") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  const auto writer = write_small_run(real_file_system(), path);
+  for (const char* site : {"1000_a", "999_b", "010_c"}) {
+    KernelSpec spec = add_spec();
+    spec.site = site;
+    writer->write_site(spec, add_fragment(), "source", "");
+  }
+  std::vector<std::string> order;
+  const RunReader run(real_file_system(), path);
+  for (const SiteAddress& address : run.sites()) order.push_back(address.site);
+  CHECK(order == std::vector<std::string>{"000_cpp_fused_add_0", "010_c", "999_b", "1000_a"});
 }

@@ -20,6 +20,7 @@ inline KernelSpec add_spec() {
   spec.arguments = {{"in_ptr0", ArgumentRole::kIn, "const float*", "arg0_1", {}},
                     {"out_ptr0", ArgumentRole::kOut, "float*", "buf0", {}}};
   spec.nodes = {"add"};
+  spec.artifact.source_file = "kernel.cpp";
   spec.artifact.recipe.compiler = "g++";
   spec.artifact.recipe.standard = "c++20";
   return spec;

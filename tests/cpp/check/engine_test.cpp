@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <new>
+#include <stdexcept>
 
 #include "small_run.h"
 #include "temporary_folder.h"
@@ -252,7 +254,33 @@ TEST_CASE("a damaged bundle is an error of its site and gives exit status 2") {
     real_file_system().write_text_atomically(site / "fragment.json", "{");
   });
   REQUIRE(checked.result().error);
+  CHECK(checked.result().kernel == "cpp_fused_add_0");
   CHECK(exit_status(checked.results) == 2);
+}
+
+TEST_CASE("a kernel for which memory does not suffice is not checked, and the rest goes on") {
+  const Checked checked([](Arena&) -> KernelRun { throw std::bad_alloc(); });
+  CHECK(checked.result().verdict == Verdict::kNotChecked);
+  CHECK_FALSE(checked.result().error);
+  CHECK(checked.result().message.find("not enough memory") != std::string::npos);
+  CHECK(exit_status(checked.results) == 3);
+}
+
+TEST_CASE("any other exception is an internal error of its site") {
+  const Checked checked([](Arena&) -> KernelRun { throw std::out_of_range("vector::at"); });
+  CHECK(checked.result().error == ErrorKind::kInternal);
+  CHECK(checked.result().message == "internal error of Fuseproof: vector::at");
+  CHECK(exit_status(checked.results) == 3);
+}
+
+TEST_CASE("the JSON of a result names the output that decided it") {
+  CHECK(to_json(Checked(add).result())["deciding_output"] == "out_ptr0");
+  const Checked crashed([](Arena&) {
+    KernelRun run;
+    run.outcome = KernelOutcome::kCrashed;
+    return run;
+  });
+  CHECK(to_json(crashed.result())["deciding_output"] == "");
 }
 
 TEST_CASE("a site without a recorded call is not checked") {

@@ -99,17 +99,9 @@ TEST_CASE_FIXTURE(Workshop, "a damaged object beside an edited source is of no a
   CHECK(runner.prepare(site).object == "rebuilt");
 }
 
-TEST_CASE_FIXTURE(Workshop, "a missing source, and names that lead out of the folder, are errors") {
+TEST_CASE_FIXTURE(Workshop, "a missing source is an error") {
   SiteBundle site = make_site(kScaleSource);
   record_object(site);
-  for (const char* name : {"../kernel.so", "/etc/passwd", "", ".."}) {
-    SiteBundle outside = site;
-    outside.spec.artifact.source_file = name;
-    check_bad_input(*this, outside, "artifact.source_file");
-  }
-  SiteBundle outside = site;
-  outside.spec.artifact.object_file = "../x/kernel.so";
-  check_bad_input(*this, outside, "artifact.object_file");
   std::filesystem::remove(site.folder / "kernel.cpp");
   check_bad_input(*this, site, "artifact.source_file");
 }
