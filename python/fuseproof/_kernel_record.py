@@ -226,6 +226,8 @@ def _linear(index: Any, variables: list[Any]) -> tuple[list[int], int] | None:
 def _step(facts: GraphFacts, scheduler_node: Any, kernel_nodes: set[str]) -> Json:
     read_writes = scheduler_node.read_writes
     written = {dep.name for dep in read_writes.writes}
+    # Stores that code generation leaves out, since only their own loop reads the buffer.
+    removed = {*facts.graph.removed_buffers, *facts.graph.inplaced_to_remove}
     writes = []
     for buffer in scheduler_node.get_outputs():
         name = buffer.get_name()
@@ -235,6 +237,7 @@ def _step(facts: GraphFacts, scheduler_node: Any, kernel_nodes: set[str]) -> Jso
             "buffer": name,
             "real": facts.real_name(name),
             "is_live": _is_live(buffer, kernel_nodes),
+            "is_stored": name not in removed,
         }
         copy = _copy(scheduler_node, buffer)
         if copy is not None:

@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 // Parses a whole document. `where` names its origin (a path) in the error, which is kBadInput.
 Json parse_json(std::string_view text, const std::string& where);
 
-// The document as text; `indent` spaces a level, or one line where it is negative. Total: bytes that
-// are not UTF-8 (a user's Latin-1 source, messages of kernels) become U+FFFD.
+// The document as text; `indent` spaces a level, or one line where it is negative. Total: bytes
+// that are not UTF-8 (a user's Latin-1 source, messages of kernels) become U+FFFD.
 std::string json_text(const Json& json, int indent);
 
 // A float as JSON: a number, or "nan", "inf", "-inf" where JSON has none.

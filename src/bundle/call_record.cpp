@@ -20,8 +20,8 @@ CallStorage storage_from_json(const JsonObject& object) {
   CallStorage storage;
   storage.size_bytes = object.size("size_bytes");
   if (storage.size_bytes > kMaxStorageBytes) {
-    object.fail("size_bytes", fmt::format("is {}: no machine has that much memory",
-                                          storage.size_bytes));
+    object.fail("size_bytes",
+                fmt::format("is {}: no machine has that much memory", storage.size_bytes));
   }
   storage.address_mod_64 = static_cast<std::uint32_t>(object.size("address_mod_64"));
   if (storage.address_mod_64 >= 64) object.fail("address_mod_64", "is not below 64");

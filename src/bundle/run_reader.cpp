@@ -107,10 +107,9 @@ void require_view_fits(const SiteBundle& site, const CallRecord& record, std::in
   if (!view || argument.kind != CallArgument::Kind::kTensor) return;
   const std::uint64_t needed = required_storage_bytes(*view);
   if (needed == 0) return;
-  const std::uint64_t begin = static_cast<std::uint64_t>(argument.layout.offset) *
-                              dtype_size_bytes(argument.layout.dtype);
-  const std::uint64_t held =
-      record.storages[static_cast<std::size_t>(argument.storage)].size_bytes;
+  const std::uint64_t begin =
+      static_cast<std::uint64_t>(argument.layout.offset) * dtype_size_bytes(argument.layout.dtype);
+  const std::uint64_t held = record.storages[static_cast<std::size_t>(argument.storage)].size_bytes;
   if (begin + needed <= held) return;
   fail_fragment(site, fmt::format("field `{}.layout` ends at byte {} of a storage that has {} in "
                                   "calls/{}.json",

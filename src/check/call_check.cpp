@@ -27,26 +27,41 @@ std::string user_line(const SiteBundle& site) {
   return "";
 }
 
-// Ops that round to a float dtype on the way to `target`.
-int rounding_ops(const Graph& graph, const std::string& target) {
+// What rounds on the way to an output.
+struct Rounding {
+  int ops = 0;
+  int coarsest_bits = 53;  // of a significand
+};
+
+int coarsest_bits(const Node& node) {
+  int bits = 0;
+  for (const std::optional<Layout>& value : node.values) {
+    const int own = value ? dtype_significand_bits(value->dtype) : 0;
+    if (own > 0) bits = bits == 0 ? own : std::min(bits, own);
+  }
+  return bits;
+}
+
+Rounding rounding_before(const Graph& graph, const std::string& target) {
   std::unordered_map<std::string, const Node*> by_name;
   for (const Node& node : graph.nodes) by_name[node.name] = &node;
   std::unordered_set<std::string> seen;
   std::vector<std::string> pending = {target};
-  int count = 0;
+  Rounding rounding;
   while (!pending.empty()) {
     const std::string name = pending.back();
     pending.pop_back();
     const auto found = by_name.find(name);
     if (found == by_name.end() || !seen.insert(name).second) continue;
     const Node& node = *found->second;
-    const bool is_float = std::any_of(
-        node.values.begin(), node.values.end(),
-        [](const auto& value) { return value && dtype_significand_bits(value->dtype) > 0; });
-    if (node.kind == NodeKind::kCall && is_float && rounds(node.target)) ++count;
+    const int bits = coarsest_bits(node);
+    if (node.kind == NodeKind::kCall && bits > 0) {
+      rounding.ops += rounds(node.target);
+      rounding.coarsest_bits = std::min(rounding.coarsest_bits, bits);
+    }
     for_each_node_ref(node, [&](const NodeRef& ref) { pending.push_back(ref.name); });
   }
-  return count;
+  return rounding;
 }
 
 // One check of one call. Holds what its steps share.
@@ -157,32 +172,33 @@ class CallCheck {
     return values;
   }
 
-  // The float64 opinion on an output, and the envelope round it. Run once for all outputs.
+  // The reference's further runs, each once for all outputs and only when it is asked for.
+  const ReferenceResult& further_runs(std::optional<ReferenceResult>& kept, ReferenceMode mode) {
+    if (!kept) kept = reference_.run(site_.fragment, call_, *inputs_, {mode});
+    return *kept;
+  }
+
   OutputSides::Exact exact_values(std::size_t index) {
-    if (!opinions_) {
-      opinions_ = reference_.run(site_.fragment, call_, *inputs_,
-                                 {ReferenceMode::kFloat64, ReferenceMode::kEnvelope});
-    }
-    const ReferenceRun& exact = opinions_->runs.at(0);
-    const ReferenceRun& envelope = opinions_->runs.at(1);
-    if (!exact.no_oracle.empty()) return {{}, {}, exact.no_oracle};
-    if (!exact.exception.empty()) return {{}, {}, "the float64 run raises: " + exact.exception};
-    OutputSides::Exact values;
-    values.values = numbers(*opinions_, exact.outputs.at(index));
-    if (envelope.exception.empty() && envelope.no_oracle.empty()) {
-      values.envelope = numbers(*opinions_, envelope.outputs.at(index));
-    }
-    return values;
+    const ReferenceResult& result = further_runs(exact_, ReferenceMode::kFloat64);
+    const ReferenceRun& run = result.runs.at(0);
+    if (!run.no_oracle.empty()) return {{}, run.no_oracle};
+    if (!run.exception.empty()) return {{}, "the float64 run raises: " + run.exception};
+    return {numbers(result, run.outputs.at(index)), ""};
+  }
+
+  std::vector<double> envelope(std::size_t index) {
+    const ReferenceResult& result = further_runs(envelope_, ReferenceMode::kEnvelope);
+    const ReferenceRun& run = result.runs.at(0);
+    if (!run.exception.empty() || !run.no_oracle.empty()) return {};
+    return numbers(result, run.outputs.at(index));
   }
 
   OutputSides::FreeSpan free_span(std::size_t index) {
-    if (!span_) {
-      span_ = reference_.run(site_.fragment, call_, *inputs_, {ReferenceMode::kSpan});
-    }
-    const ReferenceRun& run = span_->runs.at(0);
+    const ReferenceResult& result = further_runs(span_, ReferenceMode::kSpan);
+    const ReferenceRun& run = result.runs.at(0);
     if (!run.exception.empty()) return {};
-    return {numbers(*span_, run.outputs.at(2 * index)),
-            numbers(*span_, run.outputs.at(2 * index + 1))};
+    return {numbers(result, run.outputs.at(2 * index)),
+            numbers(result, run.outputs.at(2 * index + 1))};
   }
 
   void judge_outputs(const Arena& arena) {
@@ -201,11 +217,14 @@ class CallCheck {
       for (std::size_t j = 0; j < checked.size(); ++j) {
         if (j != i) others.push_back(eager_sides[j].view());
       }
+      const Rounding rounding = rounding_before(site_.fragment.graph, checked[i]->node);
       const OutputSides sides{.kernel = std::move(kernel_sides[i]),
                               .eager = eager_sides[i],
                               .exact = [this, i] { return exact_values(i); },
+                              .envelope = [this, i] { return envelope(i); },
                               .span = [this, i] { return free_span(i); },
-                              .rounding_ops = rounding_ops(site_.fragment.graph, checked[i]->node)};
+                              .rounding_ops = rounding.ops,
+                              .noise_bits = rounding.coarsest_bits};
       OutputResult result = describe(*checked[i]);
       judge_output(sides, others, settings_, result);
       result_.outputs.push_back(std::move(result));
@@ -262,7 +281,8 @@ class CallCheck {
   SiteResult result_;
   std::optional<Arena> inputs_;
   ReferenceResult native_;
-  std::optional<ReferenceResult> opinions_;  // float64 and envelope
+  std::optional<ReferenceResult> exact_;
+  std::optional<ReferenceResult> envelope_;
   std::optional<ReferenceResult> span_;
 };
 

@@ -117,8 +117,10 @@ class DefaultJudge {
     }
     if (!exact_) exact_ = sides_.exact();
     evidence.exact = exact_->values;
-    evidence.envelope = exact_->envelope;
     evidence.no_oracle = exact_->no_oracle;
+    if (is_settled_without_envelope(evidence, profile_)) return {};
+    if (!envelope_ && !exact_->values.empty()) envelope_ = sides_.envelope();
+    if (envelope_) evidence.envelope = *envelope_;
     const Judgement judgement = judge_with_opinion(evidence, profile_);
     return is_finding(judgement) ? explained(evidence, judgement) : judgement;
   }
@@ -139,6 +141,7 @@ class DefaultJudge {
   const OutputSides& sides_;
   const DefaultProfile& profile_;
   std::optional<OutputSides::Exact> exact_;
+  std::optional<std::vector<double>> envelope_;
   std::optional<OutputSides::FreeSpan> span_;
 };
 
@@ -149,7 +152,8 @@ void judge_by_default(const OutputSides& sides, const std::vector<Packed>& other
                              .exact = {},
                              .no_oracle = "",
                              .envelope = {},
-                             .rounding_ops = sides.rounding_ops};
+                             .rounding_ops = sides.rounding_ops,
+                             .noise_bits = sides.noise_bits};
   DefaultJudge judge(sides, settings.profile);
   OutputEvidence evidence = plain;
   result.judgement = judge.judge(evidence);
@@ -170,7 +174,8 @@ void judge_by_cann(const OutputSides& sides, const std::vector<Packed>& others,
                                 .exact = {},
                                 .no_oracle = "",
                                 .envelope = {},
-                                .rounding_ops = sides.rounding_ops};
+                                .rounding_ops = sides.rounding_ops,
+                                .noise_bits = sides.noise_bits};
   const std::string& name = result.node.empty() ? result.buffer : result.node;
   CannResult cann = judge_cann(name, evidence, settings.cann);
   result.judgement = std::move(cann.judgement);

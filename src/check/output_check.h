@@ -25,10 +25,11 @@ struct OutputSides {
   // with the reason in `no_oracle`.
   struct Exact {
     std::vector<double> values;
-    std::vector<double> envelope;  // as long as values, or empty
     std::string no_oracle;
   };
   std::function<Exact()> exact;
+  // The envelope round it: as long as its values, or empty when there is none. Costs many runs.
+  std::function<std::vector<double>()> envelope;
   // Where free runs of the fragment put each element, for an output that was found wrong; empty
   // when there are none.
   struct FreeSpan {
@@ -36,6 +37,7 @@ struct OutputSides {
   };
   std::function<FreeSpan()> span;
   int rounding_ops = 1;
+  int noise_bits = 24;
 };
 
 // Fills judgement, worst element, errors and tolerance of `result`. `others`: the eager values of

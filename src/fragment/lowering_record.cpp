@@ -36,6 +36,7 @@ RecordedWrite write_from_json(const JsonObject& object) {
   write.buffer = object.string("buffer");
   write.real = object.string("real");
   write.is_live = object.boolean("is_live");
+  write.is_stored = object.boolean_or("is_stored", true);
   if (object.has("copy")) {
     const JsonObject copy = object.object("copy");
     write.copy = BufferCopy{copy.string("source"), layout_from_json(copy.object("view"))};

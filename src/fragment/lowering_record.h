@@ -116,6 +116,7 @@ struct RecordedWrite {
   std::string buffer;
   std::string real;
   bool is_live = true;  // something outside the kernel reads it
+  bool is_stored = true;  // false: only its own loop reads it, and the store is left out
   std::optional<BufferCopy> copy;
   std::optional<OperandRef> piece;    // of a concatenation
   std::vector<OperandRef> consumers;  // external calls that read it

@@ -16,14 +16,14 @@ struct LastWrite {
 };
 
 // The write that leaves its value in each written argument: in a chain of in-place aliases only the
-// last one can be seen afterwards.
+// last one that is stored can be seen afterwards.
 std::map<std::int64_t, LastWrite> last_writes(const LoweringRecord& record,
                                               const KernelBoundary& boundary) {
   std::map<std::int64_t, LastWrite> writes;
   for (const RecordedStep& step : record.steps) {
     for (const RecordedWrite& write : step.writes) {
       const std::optional<std::int64_t> argument = boundary.written_argument(write.real);
-      if (argument) writes[*argument] = {&step, &write};
+      if (argument && write.is_stored) writes[*argument] = {&step, &write};
     }
   }
   return writes;

@@ -1,11 +1,14 @@
 #include "reference/perturbed_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <unordered_set>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/randperm.h>
 
 #include "graph/op_kinds.h"
@@ -48,8 +51,16 @@ class Disturber : public StepPolicy {
   explicit Disturber(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)) {}
 
   void execute(const Step& step, torch::jit::Stack& stack) override {
-    if (reduces(step.target)) permute_input(step, stack);
+    if (!reduces(step.target) || stack.empty() || !stack[0].isTensor()) {
+      step.kernel.call(stack);
+      return;
+    }
+    const at::Tensor input = stack[0].toTensor();
+    const std::vector<std::int64_t> dims = reduced_dims(step, stack, input.dim());
+    const at::Tensor shuffled = permuted(input, dims);
+    stack[0] = shuffled;
     step.kernel.call(stack);
+    if (at::isFloatingType(input.scalar_type())) refold(step, shuffled, dims, stack);
   }
 
   // The value moved by a unit or two in the last place.
@@ -68,11 +79,25 @@ class Disturber : public StepPolicy {
     // and rounded, which is half a unit.
     const int bits = dtype_significand_bits(dtype_of(tensor));
     const double step = std::ldexp(1.0, bits < 24 ? -bits : 1 - bits);
-    const at::Tensor signs =
-        at::randint(0, 2, tensor.sizes(), generator_, at::TensorOptions().dtype(at::kDouble));
-    const at::Tensor factors = signs.mul(2 * step).add(1 - step);
-    return restrided(tensor.to(at::kDouble).mul(factors).to(tensor.scalar_type()),
-                     tensor.strides());
+    const at::ScalarType wide =
+        bits > 24 ? at::ScalarType(at::kDouble) : at::ScalarType(at::kFloat);
+    const at::Tensor factors = signs(tensor.numel()).to(wide).mul(step).add(1).view(tensor.sizes());
+    return restrided(tensor.to(wide).mul(factors).to(tensor.scalar_type()), tensor.strides());
+  }
+
+  // +1 and -1 at random: one pattern of a prime length, begun at a random place and repeated. Fresh
+  // numbers for each element of a large tensor would cost more than the run.
+  at::Tensor signs(std::int64_t count) {
+    constexpr std::int64_t kPeriod = 65521;
+    if (!pattern_.defined()) {
+      pattern_ = at::randint(0, 2, {kPeriod}, generator_, at::TensorOptions().dtype(at::kFloat))
+                     .mul(2)
+                     .sub(1);
+    }
+    const at::Tensor begin =
+        at::randint(0, kPeriod, {1}, generator_, at::TensorOptions().dtype(at::kLong));
+    const at::Tensor rolled = pattern_.roll({begin.item<std::int64_t>()});
+    return rolled.repeat({count / kPeriod + 1}).narrow(0, 0, count);
   }
 
   static std::vector<std::int64_t> reduced_dims(const Step& step, const torch::jit::Stack& stack,
@@ -90,19 +115,94 @@ class Disturber : public StepPolicy {
     return dims;
   }
 
-  void permute_input(const Step& step, torch::jit::Stack& stack) {
-    if (stack.empty() || !stack[0].isTensor()) return;
-    at::Tensor tensor = stack[0].toTensor();
-    for (const std::int64_t dim : reduced_dims(step, stack, tensor.dim())) {
-      if (tensor.dim() == 0 || tensor.size(dim) < 2) continue;
-      const at::Tensor order =
-          at::randperm(tensor.size(dim), generator_, at::TensorOptions().dtype(at::kLong));
-      tensor = tensor.index_select(dim, order);
+  // A random permutation; for long dimensions, where that would cost more than the run, a rotation.
+  at::Tensor reordered(const at::Tensor& tensor, std::int64_t dim) {
+    constexpr std::int64_t kLong = 65536;
+    const std::int64_t size = tensor.size(dim);
+    const at::TensorOptions integers = at::TensorOptions().dtype(at::kLong);
+    if (size > kLong) {
+      const at::Tensor shift = at::randint(0, size, {1}, generator_, integers);
+      return tensor.roll({shift.item<std::int64_t>()}, {dim});
     }
-    stack[0] = tensor;
+    return tensor.index_select(dim, at::randperm(size, generator_, integers));
+  }
+
+  at::Tensor permuted(const at::Tensor& input, const std::vector<std::int64_t>& dims) {
+    at::Tensor tensor = input;
+    for (const std::int64_t dim : dims) {
+      if (tensor.dim() == 0 || tensor.size(dim) < 2) continue;
+      tensor = reordered(tensor, dim);
+    }
+    return tensor;
+  }
+
+  // ATen adds up pairwise, which hardly shows any spread. A kernel adds in as many lanes as a
+  // vector has, one element after the other, and its error grows with what cancels: sums and means
+  // are folded that way here, and variances given the spread of such a fold.
+  void refold(const Step& step, const at::Tensor& input, const std::vector<std::int64_t>& dims,
+              torch::jit::Stack& stack) {
+    const std::string_view target = step.target;
+    const bool is_mean = target.find(".mean") != std::string_view::npos;
+    if (is_mean || target.find(".sum") != std::string_view::npos) {
+      replace(stack.back(), folded(input, dims, is_mean));
+    } else if (target.find(".var_mean") != std::string_view::npos && stack.size() == 2) {
+      replace(stack[1], folded(input, dims, true));
+      spread(stack[0], input, dims);
+    } else if (target.find(".var") != std::string_view::npos ||
+               target.find(".std") != std::string_view::npos) {
+      spread(stack.front(), input, dims);
+    }
+  }
+
+  static void replace(IValue& result, const at::Tensor& values) {
+    const at::Tensor before = result.toTensor();
+    result = restrided(values.reshape(before.sizes()).to(before.scalar_type()), before.strides());
+  }
+
+  static std::int64_t reduced_count(const at::Tensor& input,
+                                    const std::vector<std::int64_t>& dims) {
+    std::int64_t count = 1;
+    for (const std::int64_t dim : dims) count *= input.dim() == 0 ? 1 : input.size(dim);
+    return count;
+  }
+
+  // One element after the other in float32 (float64 for float64), as generated code reduces
+  // columns; in more lanes where that would be more than kMaxDepth additions, to stay affordable.
+  static at::Tensor folded(const at::Tensor& input, const std::vector<std::int64_t>& dims,
+                           bool is_mean) {
+    constexpr std::int64_t kMaxDepth = 4096;
+    const std::int64_t count = reduced_count(input, dims);
+    const at::ScalarType dtype =
+        input.scalar_type() == at::kDouble ? at::kDouble : at::ScalarType(at::kFloat);
+    if (input.dim() == 0 || count == 0) return input.to(dtype).sum(dims);
+    std::vector<std::int64_t> front(dims.size());
+    for (std::size_t i = 0; i < front.size(); ++i) front[i] = static_cast<std::int64_t>(i);
+    const at::Tensor rows = input.to(dtype).movedim(dims, front).reshape({count, -1});
+    const std::int64_t lanes = (count + kMaxDepth - 1) / kMaxDepth;
+    at::Tensor sums = rows.narrow(0, 0, lanes).clone();
+    for (std::int64_t begin = lanes; begin < count; begin += lanes) {
+      const std::int64_t size = std::min(lanes, count - begin);
+      sums.narrow(0, 0, size).add_(rows.narrow(0, begin, size));
+    }
+    const at::Tensor sum = sums.sum(0);
+    return is_mean ? sum.div(count) : sum;
+  }
+
+  // Relative errors of a fold over so many elements: a random walk of half units.
+  void spread(IValue& result, const at::Tensor& input, const std::vector<std::int64_t>& dims) {
+    const at::Tensor before = result.toTensor();
+    const int bits = std::max(24, dtype_significand_bits(dtype_of(before)));
+    const auto depth = static_cast<double>(reduced_count(input, dims));
+    const double size = std::ldexp(std::sqrt(std::max(depth, 1.0)), -bits);
+    const at::Tensor factors =
+        at::randn(before.sizes(), generator_, at::TensorOptions().dtype(at::kDouble))
+            .mul(size)
+            .add(1);
+    replace(result, before.to(at::kDouble).mul(factors));
   }
 
   at::Generator generator_;
+  at::Tensor pattern_;  // of signs()
 };
 
 }  // namespace

@@ -57,12 +57,18 @@ Errors errors_of(const OutputEvidence& evidence, std::span<const double> envelop
                         tolerance_of(evidence, profile));
 }
 
-// Whether the errors as a whole are of eager's size.
+double root_mean_square(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+// Whether the errors as a whole are of the size that rounding gives.
 bool has_moderate_rms(const OutputEvidence& evidence, const Errors& errors,
                       const DefaultProfile& profile) {
   if (evidence.exact.size() < profile.rms_elements) return true;
-  const double factor = is_half(evidence) ? profile.half_rms_factor : profile.rms_factor;
-  return errors.kernel.rms <= factor * errors.eager.rms;
+  if (is_half(evidence)) return errors.kernel.rms <= profile.half_rms_factor * errors.eager.rms;
+  return errors.kernel.rms <= profile.rms_factor * root_mean_square(evidence.envelope);
 }
 
 // Within what rounding explains, element by element and as a whole.
@@ -81,8 +87,8 @@ bool is_magnified(const OutputEvidence& evidence, const Errors& errors) {
   for (const double value : evidence.exact) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
-  const int bits = dtype_significand_bits(evidence.eager.dtype);
-  return std::max(errors.kernel.max_abs, errors.eager.max_abs) > std::ldexp(largest, -bits / 2);
+  return std::max(errors.kernel.max_abs, errors.eager.max_abs) >
+         std::ldexp(largest, -evidence.noise_bits / 2);
 }
 
 // Without an envelope, a long cancelling sum may leave both sides far from the float64 value. The
@@ -121,6 +127,12 @@ std::optional<Judgement> screen(const OutputEvidence& evidence, const DefaultPro
                is_half(evidence) ? profile.half_screen_ulps_limit : profile.screen_ulps_limit);
   if (ulp_distance(evidence.eager, evidence.kernel).max > limit) return std::nullopt;
   return Judgement{};
+}
+
+bool is_settled_without_envelope(const OutputEvidence& evidence, const DefaultProfile& profile) {
+  if (evidence.exact.empty()) return false;
+  const Errors errors = errors_of(evidence, {}, profile);
+  return errors.violations == 0 && errors.eager_violations == 0 && errors.zero_signs == 0;
 }
 
 Judgement judge_with_opinion(const OutputEvidence& evidence, const DefaultProfile& profile) {

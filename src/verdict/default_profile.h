@@ -34,9 +34,10 @@ struct DefaultProfile {
   // are its own draw from the same distribution; in half precision it hardly makes any.
   double envelope_factor = 4;
   double half_envelope_factor = 2;
-  // Where the envelope is what lets a kernel through, its errors as a whole must not be larger than
-  // this multiple of eager's (root mean square; from so many elements on that it means something).
-  double rms_factor = 8;
+  // Where the envelope is what lets a kernel through, its errors as a whole (root mean square) must
+  // not be larger than this multiple of the envelope's half-widths; in half precision, of eager's
+  // errors, which are larger than a kernel's. From so many elements on that a mean says something.
+  double rms_factor = 3;
   double half_rms_factor = 3;
   std::uint64_t rms_elements = 64;
   // Without an envelope: a kernel whose errors stay within these multiples of eager's own (root
@@ -48,6 +49,9 @@ struct DefaultProfile {
 // The judgement if no float64 opinion is needed, else nothing. Throws kUsage when the sides' dtypes
 // or counts differ (the caller judges shapes and dtypes).
 std::optional<Judgement> screen(const OutputEvidence& evidence, const DefaultProfile& profile);
+
+// Whether both sides are so near to evidence.exact that no envelope is needed to match.
+bool is_settled_without_envelope(const OutputEvidence& evidence, const DefaultProfile& profile);
 
 // Requires evidence.exact, or evidence.no_oracle.
 Judgement judge_with_opinion(const OutputEvidence& evidence, const DefaultProfile& profile);

@@ -24,6 +24,8 @@ struct OutputEvidence {
   std::span<const double> envelope;
   // How many ops of the fragment round to a float dtype on the way to this output.
   int rounding_ops = 1;
+  // Bits of the significand (float32: 24) of the coarsest float dtype on that way.
+  int noise_bits = 24;
 };
 
 struct Judgement {

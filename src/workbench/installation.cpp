@@ -21,9 +21,9 @@ Path from_environment(FileSystem& files, const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return {};
   if (!files.exists(value)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} names {}, which does not exist. Correct it, or unset it.", name,
-                            value));
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("{} names {}, which does not exist. Correct it, or unset it.", name, value));
   }
   return value;
 }
@@ -71,12 +71,12 @@ Installation find_installation(FileSystem& files, const Path& program) {
   const Path package = package_folder(files, program);
   const Path bin = package.empty() ? Path() : package / "bin";
   Installation installation;
-  installation.runner = first_existing(
-      files,
-      {from_environment(files, "FUSEPROOF_RUNNER"), here / "fuseproof-runner", bin / "fuseproof-runner"});
+  installation.runner =
+      first_existing(files, {from_environment(files, "FUSEPROOF_RUNNER"), here / "fuseproof-runner",
+                             bin / "fuseproof-runner"});
   installation.reference =
-      first_existing(files, {from_environment(files, "FUSEPROOF_REFERENCE"), here / "fuseproof-reference",
-                             bin / "fuseproof-reference"});
+      first_existing(files, {from_environment(files, "FUSEPROOF_REFERENCE"),
+                             here / "fuseproof-reference", bin / "fuseproof-reference"});
   installation.torch =
       first_existing(files, {from_environment(files, "FUSEPROOF_TORCH_DIR"),
                              package.empty() ? Path() : package.parent_path() / "torch",

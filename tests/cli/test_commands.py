@@ -94,6 +94,7 @@ def test_json_is_one_document_with_every_result(fuseproof, small_run):
     }
     for key in ("site", "kernel", "stage", "verdict", "difference", "message", "outputs"):
         assert key in document["results"][0]
+    assert document["results"][0]["deciding_output"].startswith(("out_ptr", "in_out_ptr"))
 
 
 def test_an_edited_kernel_is_announced_rebuilt_and_found(fuseproof, small_run):
@@ -256,7 +257,68 @@ def test_files_of_a_run_follow_their_schema(small_run, name):
         jsonschema.validate(json.loads(file.read_text()), schema)
 
 
+def test_a_field_of_the_wrong_type_in_run_json_is_named(fuseproof, small_run):
+    edit_json(small_run / "run.json", lambda info: info.update(cpu=5))
+    result = fuseproof("check", small_run)
+    assert result.returncode == 2
+    assert "run.json: field `cpu` is not a string" in result.stderr
+
+
+def test_an_edited_fragment_is_an_error_of_its_site_and_the_rest_goes_on(fuseproof, small_run):
+    edit_json(site(small_run, 0) / "fragment.json", lambda fragment: fragment.update(outputs=[]))
+    result = fuseproof("check", small_run, "--json")
+    assert result.returncode == 2
+    first, second = json.loads(result.stdout)["results"]
+    assert first["error"] == "bad_input"
+    assert "fragment.json: field `outputs` is empty" in first["message"]
+    assert first["kernel"] == site(small_run, 0).name.partition("_")[2]
+    assert second["verdict"] == "match"
+
+
 # ---------------------------------------------------------------- show and env
+
+
+def add_user_line(run: Path, text: str) -> None:
+    def change(fragment):
+        for node in fragment["graph"]["nodes"]:
+            if "source" in node:
+                node["source"]["text"] = text
+
+    edit_json(site(run, 0) / "fragment.json", change)
+
+
+def test_a_source_that_is_not_utf8_is_shown_and_makes_valid_json(fuseproof, small_run):
+    source = site(small_run, 0) / "kernel.cpp"
+    source.write_bytes(source.read_bytes() + b"// caf\xe9\n")
+    result = fuseproof("show", small_run / "0", "--no-check", "--json")
+    assert result.returncode == 0, result.stderr
+    assert "// caf\ufffd" in json.loads(result.stdout)["source"]
+
+
+def test_users_lines_in_any_script_are_readable_whatever_the_locale(fuseproof, small_run):
+    add_user_line(small_run, "größe = 面積 * 2")
+    for locale in ("C", "C.UTF-8", "no_SUCH.locale"):
+        environment = {**os.environ, "LC_ALL": locale}
+        result = fuseproof("show", small_run / "0", "--no-check", env=environment, encoding="utf-8")
+        assert "größe = 面積 * 2" in result.stdout
+
+
+def test_a_strangers_run_cannot_steer_the_terminal(fuseproof, small_run):
+    source = site(small_run, 0) / "kernel.cpp"
+    source.write_text(source.read_text() + "// \x1b]0;title\x07\n")
+    add_user_line(small_run, "x\x1b[2J")
+    result = fuseproof("show", small_run / "0", "--no-check")
+    assert result.returncode == 0, result.stderr
+    assert "// ]0;title\n" in result.stdout
+    assert "\x1b" not in result.stdout and "\x07" not in result.stdout
+
+
+@pytest.mark.parametrize("name", ["RUNNER", "REFERENCE", "TORCH_DIR", "PYTHON"])
+def test_a_variable_that_names_nothing_is_said(fuseproof, name):
+    environment = {**os.environ, f"FUSEPROOF_{name}": "/nowhere/at/all"}
+    result = fuseproof("env", env=environment)
+    assert result.returncode == 2
+    assert f"FUSEPROOF_{name} names /nowhere/at/all, which does not exist" in result.stderr
 
 
 def test_show_tells_the_story_of_a_kernel(fuseproof, small_run):
@@ -332,6 +394,33 @@ def test_run_refuses_a_missing_script(fuseproof, tmp_path):
     result = fuseproof("run", "-o", tmp_path / "r", tmp_path / "missing.py")
     assert result.returncode == 2
     assert "missing.py does not exist" in result.stderr
+
+
+@pytest.mark.parametrize(("status", "expected"), [(2, 2), (3, 3), (1, 2)])
+def test_a_capture_that_could_not_begin_passes_its_status_on(fuseproof, tmp_path, status, expected):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nexit {status}\n")
+    python.chmod(0o755)
+    environment = {**os.environ, "FUSEPROOF_PYTHON": str(python)}
+    result = fuseproof("run", "-o", tmp_path / "r", SMALL_SCRIPT, env=environment)
+    assert result.returncode == expected
+    assert "the script" not in result.stderr
+
+
+def test_run_without_any_python_says_what_to_do(fuseproof, tmp_path):
+    copy = tmp_path / "fuseproof"
+    shutil.copy(FUSEPROOF, copy)
+    environment = {k: v for k, v in os.environ.items() if k != "FUSEPROOF_PYTHON"}
+    environment["PATH"] = str(tmp_path)
+    result = subprocess.run(
+        [copy, "run", "-o", tmp_path / "r", SMALL_SCRIPT],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert result.returncode == 3
+    assert "FUSEPROOF_PYTHON" in result.stderr
 
 
 @pytest.mark.parametrize("ending", ["--fail", "--exit-7", "--abort"])

@@ -170,8 +170,8 @@ InductorCppRunner::Prepared InductorCppRunner::rebuild(const SiteBundle& site, s
                     "Check the run on the machine where it was recorded",
                     kernel_json(site), *flag));
   }
-  const BuildResult built = builder_.build(file_of(site, artifact.source_file),
-                                           artifact.recipe, kernel_json(site));
+  const BuildResult built =
+      builder_.build(file_of(site, artifact.source_file), artifact.recipe, kernel_json(site));
   Prepared prepared;
   prepared.run.message = std::move(reason);
   if (!built.succeeded) {

@@ -132,7 +132,8 @@ TEST_CASE("a child that ends in time keeps its own status") {
   CHECK(child.wait_or_kill(std::chrono::minutes(10)).code == 3);
 }
 
-TEST_CASE("a child that does not end in time is killed, with what it started where it has a group") {
+TEST_CASE(
+    "a child that does not end in time is killed, with what it started where it has a group") {
   ChildProcess child = ChildProcess::spawn(shell("exec sleep 1000"));
   CHECK(child.wait_or_kill(std::chrono::milliseconds(10)).signal == SIGKILL);
   auto [own, theirs] = Channel::pair();

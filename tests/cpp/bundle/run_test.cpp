@@ -210,8 +210,9 @@ TEST_CASE_FIXTURE(EditedRun, "a fragment without outputs has to give a reason") 
 
 TEST_CASE_FIXTURE(EditedRun, "an output is bound to an argument that the kernel writes") {
   edit("fragment.json", [](Json& json) { json["outputs"][0]["argument"] = 0; });
-  CHECK(has(site_error(), "fragment.json: field `outputs[0].argument` is 0, `in_ptr0`, whose role "
-                          "in kernel.json is in"));
+  CHECK(has(site_error(),
+            "fragment.json: field `outputs[0].argument` is 0, `in_ptr0`, whose role "
+            "in kernel.json is in"));
   edit("fragment.json", [](Json& json) { json["outputs"][0]["argument"] = 2; });
   CHECK(has(site_error(), "field `outputs[0].argument` is 2; kernel.json has 2 arguments"));
   edit("fragment.json", [](Json& json) { json["outputs"][0]["argument"] = 1; });
@@ -221,8 +222,9 @@ TEST_CASE_FIXTURE(EditedRun, "an output is bound to an argument that the kernel 
 
 TEST_CASE_FIXTURE(EditedRun, "the arguments of a call are of the kind that their roles say") {
   edit("calls/0.json", [](Json& json) { json["arguments"][0] = {{"integer", 4096}}; });
-  CHECK(has(call_error(), "calls/0.json: field `arguments[0]` is a number; the role of `in_ptr0` in "
-                          "kernel.json makes it a tensor"));
+  CHECK(has(call_error(),
+            "calls/0.json: field `arguments[0]` is a number; the role of `in_ptr0` in "
+            "kernel.json makes it a tensor"));
   EditedRun size;
   size.edit("kernel.json", [](Json& json) { json["arguments"][0]["role"] = "size"; });
   CHECK(has(size.call_error(), "field `arguments[0]` is a tensor"));
@@ -235,8 +237,9 @@ TEST_CASE_FIXTURE(EditedRun, "views of a fragment lie in the storages of the cal
   Layout layout = four_floats();
   layout.offset = 1;
   edit("fragment.json", [&](Json& json) { json["outputs"][0]["layout"] = to_json(layout); });
-  CHECK(has(call_error(), "fragment.json: field `outputs[0].layout` ends at byte 20 of a storage "
-                          "that has 16 in calls/0.json"));
+  CHECK(has(call_error(),
+            "fragment.json: field `outputs[0].layout` ends at byte 20 of a storage "
+            "that has 16 in calls/0.json"));
   edit("fragment.json", [&](Json& json) {
     json["outputs"][0].erase("layout");
     json["inputs"][0]["layout"] = to_json(layout);

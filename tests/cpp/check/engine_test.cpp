@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -37,29 +38,45 @@ struct FakeKernel : KernelRunner {
   KernelRun prepared;
 };
 
-// The fragment x + x, worked out by hand; float64 mode gives the exact sums.
+// The fragment x + x, worked out by hand; sums in float64 are exact, and the envelope and the span
+// have no width.
 struct FakeReference : ReferenceRunner {
   std::string exception;
   ReferenceResult run(const Fragment&, const CallRecord&, const Arena& inputs,
                       const std::vector<ReferenceMode>& modes) override {
-    ReferenceResult result;
-    const bool is_exact = modes.at(0) == ReferenceMode::kFloat64;
-    const std::size_t size = is_exact ? sizeof(double) : sizeof(float);
-    const StorageRequest request{4 * size, 0};
-    result.arena = std::make_shared<Arena>(Arena::create({&request, 1}));
-    float values[4];
-    std::memcpy(values, inputs.storage(0).data(), sizeof(values));
-    for (std::size_t i = 0; i < 4; ++i) {
-      const float sum = values[i] + values[i];
-      const double exact = 2.0 * values[i];
-      std::memcpy(result.arena->storage(0).data() + i * size,
-                  is_exact ? static_cast<const void*>(&exact) : &sum, size);
-    }
-    Layout layout = four_floats();
-    if (is_exact) layout.dtype = DType::kFloat64;
+    const ReferenceMode mode = modes.at(0);
+    std::array<float, 4> values;
+    std::memcpy(values.data(), inputs.storage(0).data(), sizeof(values));
     ReferenceRun run;
     run.exception = exception;
-    if (exception.empty()) run.outputs = {{0, layout}};
+    std::vector<std::vector<double>> outputs;
+    if (exception.empty()) outputs.resize(mode == ReferenceMode::kSpan ? 2 : 1);
+    for (auto& output : outputs) {
+      for (const float value : values) {
+        output.push_back(mode == ReferenceMode::kEnvelope ? 0 : 2.0 * value);
+      }
+    }
+    return packed(std::move(run), outputs,
+                  mode == ReferenceMode::kNative ? DType::kFloat32 : DType::kFloat64);
+  }
+
+  static ReferenceResult packed(ReferenceRun run, const std::vector<std::vector<double>>& outputs,
+                                DType dtype) {
+    ReferenceResult result;
+    const std::size_t item = dtype_size_bytes(dtype);
+    const std::vector<StorageRequest> requests(outputs.size(), {4 * item, 0});
+    result.arena = std::make_shared<Arena>(Arena::create(requests));
+    Layout layout = four_floats();
+    layout.dtype = dtype;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      for (std::size_t element = 0; element < 4; ++element) {
+        const double wide = outputs[i][element];
+        const auto narrow = static_cast<float>(wide);
+        std::memcpy(result.arena->storage(i).data() + element * item,
+                    item == sizeof(double) ? static_cast<const void*>(&wide) : &narrow, item);
+      }
+      run.outputs.push_back({i, layout});
+    }
     result.runs = {run};
     return result;
   }

@@ -85,6 +85,23 @@ TEST_CASE("a temporary that crosses loop nests is checked but not live") {
   CHECK(fragment.outputs[1].is_live);
 }
 
+TEST_CASE("a store that code generation leaves out does not count as the last one of its chain") {
+  // exp is read by its own loop alone: the argument keeps sin, and exp belongs to the fragment.
+  GraphWriter graph;
+  graph.input("x");
+  graph.realised("sin", "aten.sin.default", {"x"}, "buf0");
+  graph.realised("exp", "aten.exp.default", {"sin"}, "buf1");
+  graph.realised("neg", "aten.neg.default", {"exp"}, "buf2");
+  KernelWriter kernel;
+  kernel.argument("inout", "buf1", {"buf0", "buf1"}).argument("in", "x").argument("out", "buf2");
+  kernel.step({"x"}, "buf0", {"sin"})
+      .step({"buf0"}, "buf1", {"exp"}, {{"is_stored", false}})
+      .step({"buf1"}, "buf2", {"neg"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "sin@0 neg@2");
+  CHECK(calls(fragment) == "sin exp neg");
+}
+
 TEST_CASE("an output without an FX value is unchecked, and the others stay") {
   GraphWriter graph;
   graph.input("x").buffer("buf0");

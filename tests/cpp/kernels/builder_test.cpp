@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include "base/search_path.h"
 #include "base/error.h"
+#include "base/search_path.h"
 #include "kernels/inductor_cpp/compiler.h"
 #include "kernels/kernels_fixture.h"
 

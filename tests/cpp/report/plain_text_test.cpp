@@ -7,7 +7,8 @@ using namespace fuseproof;
 TEST_CASE("escape sequences lose what makes them sequences") {
   CHECK(plain_text("\x1b[31mred\x1b[0m") == "[31mred[0m");
   CHECK(plain_text("a\rb\bc\x07\x7f") == "abc");
-  CHECK(plain_text("\xc2\x9b" "2J") == "2J");  // U+009B, the one-character form of ESC [
+  CHECK(plain_text("\xc2\x9b"
+                   "2J") == "2J");  // U+009B, the one-character form of ESC [
 }
 
 TEST_CASE("text in any script, line feeds and tabs stay") {

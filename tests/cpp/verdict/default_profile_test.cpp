@@ -100,21 +100,44 @@ TEST_CASE("the envelope widens the bound at its place only") {
   CHECK(judgement.worst_element == 1);
 }
 
-TEST_CASE("a few elements just beyond a drawn envelope are its chance, one far beyond is a fault") {
-  std::vector<float> eager(4000, 1);
-  std::vector<float> kernel = eager;
-  kernel[7] = 1.0002F;
-  const std::vector<double> exact(4000, 1);
-  const std::vector<double> envelope(4000, 3e-5);
-  const auto judged = [&](const std::vector<float>& values) {
-    auto sides = Sides::floats(values, eager, exact);
+TEST_CASE("half precision is held to float32's units and one of its own") {
+  // 1, and 1 with one and with two units of float16 added.
+  const std::vector<std::uint16_t> one(4, 0x3c00);
+  const auto judged = [&](std::uint16_t bits) {
+    const Sides sides{DType::kFloat16,
+                      bytes_of(std::vector<std::uint16_t>(4, bits)),
+                      bytes_of(one),
+                      {1, 1, 1, 1}};
+    return judge_with_opinion(sides.evidence(), kProfile).verdict;
+  };
+  CHECK(judged(0x3c01) == Verdict::kMatch);
+  CHECK(judged(0x3c02) == Verdict::kKernelWrong);
+}
+
+TEST_CASE("an envelope does not let a kernel through whose errors as a whole are too large") {
+  // Each element is within the envelope, but all are off the same way by far more than eager is.
+  const std::vector<float> eager(100, 1.00001F);
+  const std::vector<double> exact(100, 1);
+  const std::vector<double> envelope(100, 1e-4);
+  const auto judged = [&](float kernel) {
+    const auto sides = Sides::floats(std::vector<float>(100, kernel), eager, exact);
     OutputEvidence evidence = sides.evidence();
     evidence.envelope = envelope;
     return judge_with_opinion(evidence, kProfile).verdict;
   };
-  CHECK(judged(kernel) == Verdict::kMatch);
-  kernel[7] = 1.001F;
-  CHECK(judged(kernel) == Verdict::kKernelWrong);
+  CHECK(judged(1.0001F) == Verdict::kMatch);
+  CHECK(judged(1.00035F) == Verdict::kKernelWrong);
+}
+
+TEST_CASE("an element that a free run puts there is a decision, another one is a fault") {
+  const auto sides = Sides::integers({1, 7, 3}, {1, 2, 3});
+  const std::vector<double> low = {1, 2, 3};
+  const std::vector<double> high = {1, 7, 3};
+  const auto explained = explain_by_decisions(sides.evidence(), {low, high}, kProfile);
+  REQUIRE(explained);
+  CHECK(explained->verdict == Verdict::kNoiseMagnified);
+  const std::vector<double> lower = {1, 6, 3};
+  CHECK_FALSE(explain_by_decisions(sides.evidence(), {low, lower}, kProfile));
 }
 
 TEST_CASE("where rounding noise flips a step the difference is magnified noise") {

@@ -35,7 +35,8 @@ struct Sides {
             .exact = exact,
             .no_oracle = "",
             .envelope = {},
-            .rounding_ops = 1};
+            .rounding_ops = 1,
+            .noise_bits = 24};
   }
 };
 

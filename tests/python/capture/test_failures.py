@@ -172,3 +172,15 @@ def test_a_record_that_the_slicer_refuses_leaves_the_kernel_on_record(tmp_path, 
     (site,) = evaluator.sites(tmp_path / "run")
     assert site.fragment["failure"].startswith("Fuseproof failed")
     assert len(site.calls) == 1
+
+
+def test_the_summary_says_how_many_outputs_can_be_checked_when_not_all_can(tmp_path, capfd):
+    def summary(run, dynamic):
+        with fuseproof.capture(tmp_path / run):
+            torch.compile(lambda x: x.sin() + 1, dynamic=dynamic)(torch.randn(10, 14))
+        return capfd.readouterr().err
+
+    assert "live outputs" not in summary("static", False)
+    torch._dynamo.reset()
+    # Symbolic sizes have no fragment yet.
+    assert "; 0 of 1 live outputs can be checked; could not recover: " in summary("dynamic", True)

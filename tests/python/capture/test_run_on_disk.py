@@ -1,12 +1,16 @@
 """What a capture writes: files, fields, storages."""
 
 import hashlib
+import json
+import math
 import sys
 
 import evaluator
 import fuseproof
 import programs
+import pytest
 import torch
+from fuseproof import _calls
 
 
 def test_a_site_says_what_the_kernel_is_and_how_it_was_built(run_captured):
@@ -149,6 +153,62 @@ def test_calls_of_equal_kernels_in_later_steps_belong_to_their_own_sites(run_cap
         assert [s.get("blob") for s in first["storages"]] == [
             s.get("blob") for s in second["storages"]
         ]
+
+
+@torch.library.custom_op("fuseproof_tests::raise_above_one", mutates_args=())
+def raise_above_one(x: torch.Tensor) -> torch.Tensor:
+    if x.max() > 1:
+        raise ValueError("on purpose")
+    return x - 1
+
+
+@raise_above_one.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def test_after_a_call_that_raised_midway_calls_belong_to_their_own_sites(tmp_path):
+    def equal_kernels(x, w):
+        return raise_above_one(raise_above_one((x @ w).sin() + 1).sin() + 1)
+
+    compiled = torch.compile(equal_kernels)
+    raising, passing = torch.full((8, 8), 0.5), torch.full((8, 8), -1.0)
+    with torch.no_grad(), fuseproof.capture(tmp_path / "run"):
+        with pytest.raises(ValueError, match="on purpose"):
+            compiled(raising, torch.eye(8))
+        compiled(passing, torch.eye(8))
+    first, second = evaluator.sites(tmp_path / "run")
+    assert first.spec["kernel"] == second.spec["kernel"]
+    assert torch.equal(first.arguments(first.calls[0])[0], raising)
+    between = second.arguments(second.calls[0])[0]
+    torch.testing.assert_close(between, passing.sin())
+    assert [site.calls[0]["step"] for site in (first, second)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "recorded"),
+    [
+        (math.nan, {"float": "nan"}),
+        (math.inf, {"float": "inf"}),
+        (-math.inf, {"float": "-inf"}),
+        (0.5, {"float": 0.5}),
+        (True, {"integer": 1}),
+        (7, {"integer": 7}),
+    ],
+)
+def test_scalar_arguments_are_recorded_as_json_has_them(value, recorded):
+    written = {}
+
+    class Writer:
+        def write_call(self, site, record):
+            written[site] = json.loads(record)
+
+    spec = {"arguments": [{"value": "s0", "role": "size"}]}
+    site = _calls.Site("000_kernel", "kernel", spec, {}, "")
+    _calls.CallWriter(Writer(), "real").write(site, (value,), 0)
+    (argument,) = written["000_kernel"]["arguments"]
+    assert argument == recorded
+    assert not isinstance(argument.get("integer"), bool)
 
 
 def test_constants_that_are_no_arguments_are_appended_to_the_call(run_captured):

@@ -212,6 +212,33 @@ def cat_with_a_product_between(x, w, y):
     return torch.cat([x + 1, x @ w, y], 1)
 
 
+@case("match", inputs=lambda: (torch.randn(64, 100), torch.arange(64)))
+def cross_entropy(x, target):
+    """A store that only its own loop reads is left out of the kernel."""
+    return F.cross_entropy(x, target)
+
+
+@case("match", inputs=lambda: (torch.randn(2000, 64, generator=seeded()),))
+def layer_norm_with_cancelling_means(x):
+    """Means near zero: the lanes of a vector add up otherwise than ATen's cascade."""
+    return F.layer_norm(x, (64,))
+
+
+@case("match", inputs=lambda: (torch.randn(1000, 100, generator=seeded()),))
+def sum_of_cancelling_columns(x):
+    return x.sum(0)
+
+
+def half_operands() -> tuple[torch.Tensor, ...]:
+    return tuple(torch.randn(20000, generator=seeded()).roll(i).bfloat16() for i in range(3))
+
+
+@case("noise_magnified", inputs=half_operands)
+def branch_decided_by_half_precision(x, y, z):
+    """The kernel compares in float32 where eager compares what bfloat16 rounded."""
+    return torch.where(x * y + z > x * 0.5, x, y * 100)
+
+
 def tiled_input() -> tuple[torch.Tensor]:
     x = torch.randn(1, 8, 66, 66, generator=seeded())
     return (x.contiguous(memory_format=torch.channels_last),)

@@ -1,5 +1,8 @@
 """The worker's results are PyTorch's, bit by bit and stride by stride."""
 
+import os
+import signal
+
 import pytest
 import torch
 from reference_checks import GraphBuilder, check_call, check_native
@@ -228,3 +231,11 @@ def test_a_fragment_is_sent_once(worker):
     worker.run(fragment, [X])
     (run,) = worker.run(fragment, [-X], keep_fragment=False)
     assert torch.equal(run.outputs[0], -X * 20.26)
+
+
+def test_an_interrupt_of_the_terminal_leaves_the_worker_running(worker):
+    build = GraphBuilder()
+    build.output(build.call(aten.neg.default, build.input(X)))
+    check_native(worker, build)  # it has started
+    os.kill(worker.process.pid, signal.SIGINT)
+    check_native(worker, build)
