@@ -21,9 +21,11 @@ help:
 
 setup: $(STAMP)
 
+# The stamp has the time at which the build began, so that an edit during it is not missed.
 $(STAMP): $(SOURCES)
+	@mkdir -p build && touch $(STAMP).begun
 	@tools/setup.sh
-	@mkdir -p build && touch $(STAMP)
+	@mv $(STAMP).begun $(STAMP)
 
 demo: setup
 	@$(VENV)/bin/python examples/demo.py

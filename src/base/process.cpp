@@ -1,5 +1,6 @@
 #include "base/process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -97,6 +98,13 @@ ExitStatus decode(int status) {
 }
 
 }  // namespace
+
+void hold_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    // open() takes the lowest free number, which is this one.
+    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", O_RDWR) == -1) return;
+  }
+}
 
 std::string to_string(ExitStatus status) {
   if (status.signal == 0) return fmt::format("ended with status {}", status.code);

@@ -14,6 +14,11 @@
 
 namespace fuseproof {
 
+// Opens /dev/null on those of the descriptors 0, 1 and 2 that are closed. A program that was
+// started with one closed (`<&-`) would otherwise get it for a socket or for shared memory, and
+// pass it on.
+void hold_standard_descriptors();
+
 struct EnvironmentChange {
   std::string name;
   std::optional<std::string> value;  // absent: the variable is removed

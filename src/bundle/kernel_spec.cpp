@@ -65,7 +65,7 @@ Json artifact_to_json(const Artifact& artifact) {
 
 // A file of the site's own folder; never a path that leads out of it.
 std::string file_name(const JsonObject& object, std::string_view key) {
-  const std::string name = object.string(key);
+  std::string name = object.string(key);
   if (name.find('/') != std::string::npos || name == ".." || name == ".") {
     object.fail(key, "is a path; a bundle names only files of its own folder");
   }

@@ -18,9 +18,9 @@ struct CheckSettings {
   RunLimits limits;
 };
 
-// Runs the kernel twice (different poison) and the fragment once, or twice where a float64 opinion
-// is needed. Throws Error for a fault of the bundle or of Fuseproof; faults of the kernel are
-// verdicts.
+// Runs the kernel twice (different poison) and the fragment once; in float64 and disturbed only
+// where the numbers need a further opinion. Throws Error for a fault of the bundle or of Fuseproof;
+// faults of the kernel are verdicts.
 SiteResult check_call(const RunReader& run, const SiteBundle& site, std::int64_t call_index,
                       KernelRunner& kernels, ReferenceRunner& reference,
                       const CheckSettings& settings);

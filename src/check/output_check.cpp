@@ -101,6 +101,11 @@ void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& o
   if (is_finding(result.judgement) || result.judgement.verdict == Verdict::kNoOracle) return;
   const std::string control = passing_control(evidence, others, passes);
   if (control.empty()) return;
+  if (result.judgement.verdict != Verdict::kMatch) {
+    // A difference that is explained stays the news; that nothing else is shown goes with it.
+    result.judgement.message += "; " + control;
+    return;
+  }
   result.judgement = {Verdict::kShowsNothing, DifferenceKind::kNone, control, std::nullopt};
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "report/plain_text.h"
@@ -53,6 +54,7 @@ void use_utf8_text() {
 }  // namespace fuseproof
 
 int main(int argc, char** argv) {
+  fuseproof::hold_standard_descriptors();
   std::signal(SIGPIPE, SIG_DFL);
   fuseproof::use_utf8_text();
   try {

@@ -115,7 +115,7 @@ struct OperandRef {
 struct RecordedWrite {
   std::string buffer;
   std::string real;
-  bool is_live = true;  // something outside the kernel reads it
+  bool is_live = true;    // something outside the kernel reads it
   bool is_stored = true;  // false: only its own loop reads it, and the store is left out
   std::optional<BufferCopy> copy;
   std::optional<OperandRef> piece;    // of a concatenation

@@ -105,7 +105,9 @@ class OutputSlicer {
 
   // Calls of this kernel that change a storage which a later needed call reads under another name.
   void need_mutations() {
-    for (const auto& [name, targets] : lowered_.mutations) {
+    for (const auto& mutation : lowered_.mutations) {
+      const auto& name = mutation.first;
+      const auto& targets = mutation.second;
       const std::optional<std::size_t> position = lowered_.position(name);
       if (!position || seen_.contains(*position) || !boundary_.is_origin(name)) continue;
       const std::string storage = lowered_.storage_of(name);

@@ -164,6 +164,13 @@ def test_cann_criteria_speak_in_their_own_words(fuseproof, small_run):
     assert failing.stdout.rstrip().endswith("Precision check failed.")
 
 
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_standard_stream_changes_no_verdict(small_run, closed):
+    command = f"'{FUSEPROOF}' check '{small_run}' {closed}>&-"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 def test_jobs_give_the_same_results(fuseproof, small_run):
     def verdicts(jobs: int) -> list[tuple[str, str]]:
         result = fuseproof("check", small_run, "--jobs", jobs, "--json")
