@@ -13,7 +13,7 @@ lint_format() { clang-format --dry-run -Werror "${sources[@]}"; }
 
 # The torch sources are those of src/reference apart from its torch-free client.
 tidy() {
-  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/wheel --extra-arg=-Wno-unknown-warning-option
+  printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/wheel --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option
 }
 
 lint_tidy() {
