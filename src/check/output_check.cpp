@@ -131,8 +131,8 @@ class DefaultJudge {
   }
 
   const std::vector<double>& exact() const {
-    static const std::vector<double> none;
-    return exact_ ? exact_->values : none;
+    static const std::vector<double> kNone;
+    return exact_ ? exact_->values : kNone;
   }
 
  private:
