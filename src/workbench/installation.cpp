@@ -35,7 +35,7 @@ Path package_folder(FileSystem& files, const Path& program) {
   for (const std::string& entry : files.list(lib)) {
     if (!entry.starts_with("python3")) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      const Path folder = lib / entry / packages / "fuseproof";
+      Path folder = lib / entry / packages / "fuseproof";
       if (files.exists(folder / "bin")) return folder;
     }
   }
