@@ -95,6 +95,17 @@ void record_errors(const OutputEvidence& evidence, OutputResult& result) {
   result.eager_error = errors.eager.max_abs;
 }
 
+// Both sides, before the reference's further runs.
+OutputEvidence evidence_of(const OutputSides& sides) {
+  return {.kernel = sides.kernel.view(),
+          .eager = sides.eager.view(),
+          .exact = {},
+          .no_oracle = "",
+          .envelope = {},
+          .rounding_ops = sides.rounding_ops,
+          .noise_bits = sides.noise_bits};
+}
+
 // Looks for a control that passes where the kernel did.
 void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& others,
                     const PassesCheck& passes, OutputResult& result) {
@@ -152,13 +163,7 @@ class DefaultJudge {
 
 void judge_by_default(const OutputSides& sides, const std::vector<Packed>& others,
                       const CheckSettings& settings, OutputResult& result) {
-  const OutputEvidence plain{.kernel = sides.kernel.view(),
-                             .eager = sides.eager.view(),
-                             .exact = {},
-                             .no_oracle = "",
-                             .envelope = {},
-                             .rounding_ops = sides.rounding_ops,
-                             .noise_bits = sides.noise_bits};
+  const OutputEvidence plain = evidence_of(sides);
   DefaultJudge judge(sides, settings.profile);
   OutputEvidence evidence = plain;
   result.judgement = judge.judge(evidence);
@@ -174,13 +179,7 @@ void judge_by_default(const OutputSides& sides, const std::vector<Packed>& other
 
 void judge_by_cann(const OutputSides& sides, const std::vector<Packed>& others,
                    const CheckSettings& settings, OutputResult& result) {
-  const OutputEvidence evidence{.kernel = sides.kernel.view(),
-                                .eager = sides.eager.view(),
-                                .exact = {},
-                                .no_oracle = "",
-                                .envelope = {},
-                                .rounding_ops = sides.rounding_ops,
-                                .noise_bits = sides.noise_bits};
+  const OutputEvidence evidence = evidence_of(sides);
   const std::string& name = result.node.empty() ? result.buffer : result.node;
   CannResult cann = judge_cann(name, evidence, settings.cann);
   result.judgement = std::move(cann.judgement);
