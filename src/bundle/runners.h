@@ -48,6 +48,9 @@ struct RunLimits {
 class KernelRunner {
  public:
   virtual ~KernelRunner() = default;
+  // Begins what takes long before a first call, without waiting for it. What goes wrong there is
+  // the first call's to report.
+  virtual void start() {}
   // Makes the artifact runnable (finds, verifies or builds the object). Not returning an object is
   // a finding about the kernel (kDidNotBuild, kDidNotLoad); Error is for faults of the bundle.
   virtual KernelRun prepare(const SiteBundle& site) = 0;
@@ -93,6 +96,7 @@ struct ReferenceResult {
 class ReferenceRunner {
  public:
   virtual ~ReferenceRunner() = default;
+  virtual void start() {}  // as KernelRunner::start
   // `inputs` holds the call's storages as they were before the call; they are left unchanged.
   virtual ReferenceResult run(const Fragment& fragment, const CallRecord& call, const Arena& inputs,
                               const std::vector<ReferenceMode>& modes) = 0;

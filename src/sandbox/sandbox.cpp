@@ -35,7 +35,7 @@ void throw_if_error(const Json& body) {
 
 }  // namespace
 
-Sandbox::Runner Sandbox::start() const {
+Sandbox::Runner Sandbox::spawn() const {
   auto [ours, theirs] = Channel::pair();
   SpawnRequest request;
   request.program = options_.runner;
@@ -54,6 +54,10 @@ Sandbox::Runner Sandbox::start() const {
   request.child_stdout = ChildStdout::kToStderr;
   Runner runner{ChildProcess::spawn(request), std::move(ours)};
   theirs.close();
+  return runner;
+}
+
+void Sandbox::await_ready(Runner& runner) const {
   if (!runner.channel.wait_readable(kStartLimit)) {
     throw Error(ErrorKind::kInternal, fmt::format("{} did not start within {} s",
                                                   options_.runner.string(), kStartLimit.count()));
@@ -65,24 +69,32 @@ Sandbox::Runner Sandbox::start() const {
                             to_string(runner.process.wait_or_kill(kGrace))));
   }
   throw_if_error(hello->body);
-  return runner;
+  runner.is_ready = true;
+}
+
+void Sandbox::start() {
+  if (!runner_) runner_.emplace(spawn());
 }
 
 std::string Sandbox::ensure_runner() {
-  if (!runner_) {
-    runner_.emplace(start());
-    return "";
-  }
+  std::string note;
   // Between calls the zygote is silent: something to read is the end of the stream.
-  if (!runner_->process.poll() && !runner_->channel.wait_readable(std::chrono::milliseconds(0))) {
-    return "";
+  if (runner_ && runner_->is_ready &&
+      (runner_->process.poll() || runner_->channel.wait_readable(std::chrono::milliseconds(0)))) {
+    runner_->process.kill(SIGKILL);
+    note = fmt::format("fuseproof-runner {} since the last call; it was started again",
+                       to_string(runner_->process.wait()));
+    runner_.reset();
   }
-  runner_->process.kill(SIGKILL);
-  const ExitStatus status = runner_->process.wait();
-  runner_.reset();
-  runner_.emplace(start());
-  return fmt::format("fuseproof-runner {} since the last call; it was started again",
-                     to_string(status));
+  start();
+  if (runner_->is_ready) return note;
+  try {
+    await_ready(*runner_);
+  } catch (const Error&) {
+    runner_.reset();
+    throw;
+  }
+  return note;
 }
 
 void Sandbox::fail_dead(const SandboxRequest& request, const std::string& cause) {

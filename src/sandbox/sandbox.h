@@ -27,10 +27,15 @@ struct SandboxOptions {
   Path torch_lib;  // folder of libtorch_cpu.so; empty: objects that need nothing of torch
 };
 
-// One for each thread that calls. The zygote starts with the first call and ends with this object.
+// One for each thread that calls. The zygote starts with the first call at the latest and ends with
+// this object.
 class Sandbox {
  public:
   explicit Sandbox(SandboxOptions options) : options_(std::move(options)) {}
+
+  // Starts the zygote and does not wait until it has loaded torch: the first call does. Nothing
+  // when one is there.
+  void start();
 
   // Calls request.entry on the storages of the arena, in place. What the code does is in the
   // report; Error is for a request that makes no sense (kBadInput), a runner that does not start,
@@ -38,17 +43,19 @@ class Sandbox {
   // runner that has died since the last call is replaced, and the report's note says so.
   SandboxReport call(const SandboxRequest& request, Arena& arena);
 
-  // Of the running zygote; nothing before the first call.
+  // Of the running zygote; nothing before it was started.
   std::optional<pid_t> runner_pid() const;
 
  private:
   struct Runner {
     ChildProcess process;
     Channel channel;
+    bool is_ready = false;  // it has said so
   };
 
-  Runner start() const;
-  // Makes sure that a zygote runs; returns the note for the report, mostly empty.
+  Runner spawn() const;
+  void await_ready(Runner& runner) const;
+  // Makes sure that a zygote is ready; returns the note for the report, mostly empty.
   std::string ensure_runner();
   // Ends the zygote and throws kInternal.
   [[noreturn]] void fail_dead(const SandboxRequest& request, const std::string& cause);

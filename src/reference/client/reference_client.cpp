@@ -124,6 +124,15 @@ ReferenceClient::ReferenceClient(ReferenceClientOptions options)
 
 ReferenceClient::~ReferenceClient() = default;
 
+void ReferenceClient::start() {
+  const std::scoped_lock lock(state_->mutex);
+  try {
+    state_->start();
+  } catch (const Error&) {
+    // The first request tries again, and says what is wrong.
+  }
+}
+
 ReferenceResult ReferenceClient::run(const Fragment& fragment, const CallRecord& call,
                                      const Arena& inputs, const std::vector<ReferenceMode>& modes) {
   const std::scoped_lock lock(state_->mutex);

@@ -22,6 +22,8 @@ class ReferenceClient : public ReferenceRunner {
   explicit ReferenceClient(ReferenceClientOptions options);
   ~ReferenceClient() override;
 
+  void start() override;
+
   // Thread-safe; one request at a time. Throws kUnsupported when the worker is not there or cannot
   // load torch, or an operator is missing from torch; kInternal, with the node, when the worker
   // died or ran out of time: the next request starts a new one.

@@ -41,6 +41,7 @@ Error failure_of(ReferenceClient& client, const Fragment& fragment) {
 
 TEST_CASE("a worker that is not there is unsupported, and the message says how to get one") {
   ReferenceClient client({.worker = "/nonexistent/fuseproof-reference"});
+  client.start();  // the first run is what says so
   const Error error = failure_of(client, negation());
   CHECK(error.kind() == ErrorKind::kUnsupported);
   CHECK_MESSAGE(std::string(error.what()).find("pip install torch") != std::string::npos,
@@ -72,6 +73,7 @@ ReferenceClientOptions real_worker() { return {.worker = FUSEPROOF_REFERENCE_WOR
 
 TEST_CASE("the worker computes what the operators do, again and again") {
   ReferenceClient client(real_worker());
+  client.start();
   for (const std::int64_t value : {3, -8, 0}) {
     const VectorCall<std::int64_t> input(DType::kInt64, {value, 5});
     const ReferenceResult result = client.run(negation(), input.record, input.arena,

@@ -39,6 +39,28 @@ TEST_CASE("one runner serves many calls") {
   CHECK(sandbox.runner_pid() == pid);
 }
 
+TEST_CASE("a runner that was started ahead serves the first call, ready or not") {
+  Sandbox sandbox(runner_options());
+  sandbox.start();
+  const pid_t pid = sandbox.runner_pid().value();
+  sandbox.start();
+  Arena arena = make_arena({{.size_bytes = 64}});
+  set_element(arena, 0, 0, 1.0f);
+  CHECK(sandbox.call(request("double_it", {pointer(0)}), arena).note.empty());
+  CHECK(element<float>(arena, 0, 0) == 2.0f);
+  CHECK(sandbox.runner_pid() == pid);
+}
+
+TEST_CASE("a runner that dies before it is ready is an error, and the next call works") {
+  Sandbox sandbox(runner_options());
+  sandbox.start();
+  ::kill(sandbox.runner_pid().value(), SIGKILL);
+  Arena arena = make_arena({{.size_bytes = 64}});
+  CHECK_THROWS_AS(sandbox.call(request("double_it", {pointer(0)}), arena), Error);
+  CHECK(sandbox.call(request("double_it", {pointer(0)}), arena).outcome ==
+        SandboxOutcome::kReturned);
+}
+
 TEST_CASE("a runner that was killed between calls is replaced, and the report says so") {
   Sandbox sandbox(runner_options());
   Arena arena = make_arena({{.size_bytes = 64}});
