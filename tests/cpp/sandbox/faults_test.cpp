@@ -1,6 +1,9 @@
+#include <fstream>
+
 #include <doctest/doctest.h>
 
 #include "sandbox/sandbox_fixture.h"
+#include "temporary_folder.h"
 
 using namespace fuseproof;
 using namespace fuseproof::test;
@@ -111,8 +114,10 @@ TEST_CASE("a huge allocation fails under the memory limit and passes without") {
 }
 
 TEST_CASE("an object that is no shared object does not load") {
+  const TemporaryFolder folder;
   SandboxRequest call = request("double_it", {pointer(0)});
-  call.object = __FILE__;
+  call.object = folder.path() / "kernel.so";
+  std::ofstream(call.object) << "a text that is longer than the header of an object would be, by far";
   const SandboxReport report = call_alone(call);
   CHECK(report.outcome == SandboxOutcome::kDidNotLoad);
   CHECK(has(report.message, "invalid ELF header"));
