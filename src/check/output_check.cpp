@@ -17,6 +17,11 @@ bool is_finding(const Judgement& judgement) {
   return verdict_info(judgement.verdict).verdict_class == VerdictClass::kFinding;
 }
 
+bool passes_check(const Judgement& judgement) {
+  const VerdictClass verdict_class = verdict_info(judgement.verdict).verdict_class;
+  return verdict_class == VerdictClass::kGood || verdict_class == VerdictClass::kExplained;
+}
+
 std::string index_text(std::uint64_t element, const std::vector<std::int64_t>& shape) {
   std::vector<std::uint64_t> index(shape.size());
   for (std::size_t dim = shape.size(); dim-- > 0;) {
@@ -120,25 +125,22 @@ void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& o
   result.judgement = {Verdict::kShowsNothing, DifferenceKind::kNone, control, std::nullopt};
 }
 
-// The default criteria on one output. Keeps what the reference's further runs gave, for the
-// controls.
+// The default criteria on one output. The kernel is judged with as many of the reference's further
+// runs as that takes; a control with those that the kernel needed, since a check that was settled
+// by an early step fails whatever that step does not let through.
 class DefaultJudge {
  public:
   DefaultJudge(const OutputSides& sides, const DefaultProfile& profile)
       : sides_(sides), profile_(profile) {}
 
-  Judgement judge(OutputEvidence& evidence) {
-    if (const std::optional<Judgement> settled = screen(evidence, profile_)) {
-      return is_finding(*settled) ? explained(evidence, *settled) : *settled;
-    }
-    if (!exact_) exact_ = sides_.exact();
-    evidence.exact = exact_->values;
-    evidence.no_oracle = exact_->no_oracle;
-    if (is_settled_without_envelope(evidence, profile_)) return {};
-    if (!envelope_ && !exact_->values.empty()) envelope_ = sides_.envelope();
-    if (envelope_) evidence.envelope = *envelope_;
-    const Judgement judgement = judge_with_opinion(evidence, profile_);
-    return is_finding(judgement) ? explained(evidence, judgement) : judgement;
+  Judgement judge_kernel(OutputEvidence& evidence) {
+    may_ask_ = true;
+    return judge(evidence);
+  }
+
+  Judgement judge_control(OutputEvidence evidence) {
+    may_ask_ = false;
+    return judge(evidence);
   }
 
   const std::vector<double>& exact() const {
@@ -147,15 +149,32 @@ class DefaultJudge {
   }
 
  private:
+  Judgement judge(OutputEvidence& evidence) {
+    if (const std::optional<Judgement> settled = screen(evidence, profile_)) {
+      return is_finding(*settled) ? explained(evidence, *settled) : *settled;
+    }
+    if (may_ask_ && !exact_) exact_ = sides_.exact();
+    if (exact_) {
+      evidence.exact = exact_->values;
+      evidence.no_oracle = exact_->no_oracle;
+    }
+    if (is_settled_without_envelope(evidence, profile_)) return {};
+    if (may_ask_ && !envelope_ && !evidence.exact.empty()) envelope_ = sides_.envelope();
+    if (envelope_) evidence.envelope = *envelope_;
+    const Judgement judgement = judge_with_opinion(evidence, profile_);
+    return is_finding(judgement) ? explained(evidence, judgement) : judgement;
+  }
+
   Judgement explained(const OutputEvidence& evidence, const Judgement& finding) {
-    if (!span_) span_ = sides_.span();
-    if (span_->low.empty()) return finding;
+    if (may_ask_ && !span_) span_ = sides_.span();
+    if (!span_ || span_->low.empty()) return finding;
     const Span span{span_->low, span_->high};
     return explain_by_decisions(evidence, span, profile_).value_or(finding);
   }
 
   const OutputSides& sides_;
   const DefaultProfile& profile_;
+  bool may_ask_ = true;
   std::optional<OutputSides::Exact> exact_;
   std::optional<std::vector<double>> envelope_;
   std::optional<OutputSides::FreeSpan> span_;
@@ -166,12 +185,12 @@ void judge_by_default(const OutputSides& sides, const std::vector<Packed>& other
   const OutputEvidence plain = evidence_of(sides);
   DefaultJudge judge(sides, settings.profile);
   OutputEvidence evidence = plain;
-  result.judgement = judge.judge(evidence);
+  result.judgement = judge.judge_kernel(evidence);
   record_errors(evidence, result);
   const auto passes = [&](std::span<const std::byte> control) {
     OutputEvidence changed = plain;
     changed.kernel.bytes = control;
-    return !is_finding(judge.judge(changed));
+    return passes_check(judge.judge_control(changed));
   };
   apply_controls(plain, others, passes, result);
   describe_worst(sides, judge.exact(), result);
@@ -187,7 +206,7 @@ void judge_by_cann(const OutputSides& sides, const std::vector<Packed>& others,
   const auto passes = [&](std::span<const std::byte> control) {
     OutputEvidence changed = evidence;
     changed.kernel.bytes = control;
-    return !is_finding(judge_cann(name, changed, settings.cann).judgement);
+    return passes_check(judge_cann(name, changed, settings.cann).judgement);
   };
   apply_controls(evidence, others, passes, result);
   describe_worst(sides, {}, result);

@@ -134,6 +134,41 @@ Errors compare_as(const std::byte* kernel, const std::byte* eager, std::span<con
   return errors;
 }
 
+// False for NaN on either side.
+bool is_inside(double value, const Span& span, std::size_t index, double slack) {
+  return value >= span.low[index] - slack && value <= span.high[index] + slack;
+}
+
+template <class Format>
+std::uint64_t count_unequal(const std::byte* kernel, const std::byte* eager, const Span& span) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < span.low.size(); ++i) {
+    const auto bits = formats::load<Format>(kernel, i);
+    const auto right = formats::load<Format>(eager, i);
+    if (bits == right) continue;
+    const double value = Format::value(bits);
+    const bool can_tell = value != Format::value(right);
+    if (!can_tell || !is_inside(value, span, i, 0)) ++count;
+  }
+  return count;
+}
+
+template <class Format>
+std::uint64_t count_outside(const std::byte* kernel, std::span<const double> exact,
+                            std::span<const double> envelope, const Span& span,
+                            const ErrorTolerance& tolerance) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < span.low.size(); ++i) {
+    const auto bits = formats::load<Format>(kernel, i);
+    const auto right = Format::round(exact[i]);
+    const double place = Format::is_finite(right) ? Format::last_place(right) : 0;
+    const double bound = bound_at(place, envelope.empty() ? 0 : envelope[i], tolerance);
+    if (!(excess<Format>(bits, right, bound) > 0)) continue;
+    if (!is_inside(Format::value(bits), span, i, bound_at(place, 0, tolerance))) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 Errors compare_errors(const Packed& kernel, const Packed& eager, std::span<const double> exact,
@@ -152,22 +187,9 @@ std::uint64_t count_unexplained(const Packed& kernel, const Packed& eager,
   if (!exact.empty()) require_counts(kernel, exact.size(), envelope.size());
   require_counts(kernel, span.low.size(), span.high.size());
   return formats::visit(kernel.dtype, [&]<class Format>(Format) {
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < span.low.size(); ++i) {
-      const auto bits = formats::load<Format>(kernel.bytes.data(), i);
-      const auto eager_bits = formats::load<Format>(eager.bytes.data(), i);
-      const auto right = exact.empty() ? eager_bits : Format::round(exact[i]);
-      const double place = Format::is_finite(right) ? Format::last_place(right) : 0;
-      const double bound =
-          exact.empty() ? 0 : bound_at(place, envelope.empty() ? 0 : envelope[i], tolerance);
-      if (!(excess<Format>(bits, right, bound) > 0)) continue;
-      const double slack = exact.empty() ? 0 : bound_at(place, 0, tolerance);
-      const double value = Format::value(bits);
-      // False for NaN on either side.
-      const bool is_inside = value >= span.low[i] - slack && value <= span.high[i] + slack;
-      if (!is_inside) ++count;
-    }
-    return count;
+    const std::byte* const values = kernel.bytes.data();
+    if (exact.empty()) return count_unequal<Format>(values, eager.bytes.data(), span);
+    return count_outside<Format>(values, exact, envelope, span, tolerance);
   });
 }
 

@@ -56,7 +56,8 @@ struct Span {
 };
 
 // Kernel violations (as above; with an empty `exact`: parts that are not equal to eager's) that the
-// span does not explain either: they lie outside it by more than max(ulps·last_place, absolute).
+// span does not explain either: they lie outside it by more than max(ulps·last_place, absolute). An
+// integer beyond 2^53 that rounds to the same float64 as eager's is explained by nothing.
 std::uint64_t count_unexplained(const Packed& kernel, const Packed& eager,
                                 std::span<const double> exact, std::span<const double> envelope,
                                 const Span& span, const ErrorTolerance& tolerance);

@@ -11,7 +11,8 @@
 
 namespace fuseproof {
 
-// Whether a kernel that had written `kernel` would pass. The span is packed like the evidence.
+// Whether a kernel that had written `kernel` would pass: match, or differ in an explained way. The
+// span is packed like the evidence.
 using PassesCheck = std::function<bool(std::span<const std::byte> kernel)>;
 
 // The first control that passes, as a phrase ("zeros in place of its values pass too"); "" when
