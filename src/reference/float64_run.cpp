@@ -115,18 +115,18 @@ bool is_bit_cast(const Step& step) {
          step.target == "aten.view_copy.dtype";
 }
 
-// Operators whose meaning hangs on the bits of their argument's dtype.
-void refuse_bit_operations(const Step& step, const Environment& native) {
+// Why a step's meaning hangs on the bits of its argument's dtype, after it has run; "" where it
+// does not.
+std::string bit_operation(const Step& step, const Environment& environment) {
   if (step.target == "aten.nextafter.default" || step.target == "prims.nextafter.default") {
-    no_oracle(step, "asks for the neighbour in the argument's own dtype");
+    return "asks for the neighbour in the argument's own dtype";
   }
-  if (!is_bit_cast(step)) return;
-  const at::Tensor* from = tensor_operand(step, native, 0);
-  const at::Tensor& to = native[step.result].toTensor();
-  if (from == nullptr || from->scalar_type() == to.scalar_type()) return;
-  if (is_inexact(from->scalar_type()) || is_inexact(to.scalar_type())) {
-    no_oracle(step, "reads the bits of one dtype as another");
-  }
+  if (!is_bit_cast(step)) return "";
+  const at::Tensor* from = tensor_operand(step, environment, 0);
+  const at::Tensor& to = environment[step.result].toTensor();
+  if (from == nullptr || from->scalar_type() == to.scalar_type()) return "";
+  const bool is_of_floats = is_inexact(from->scalar_type()) || is_inexact(to.scalar_type());
+  return is_of_floats ? "reads the bits of one dtype as another" : "";
 }
 
 // One widened tensor beside the native one that it stands for.
@@ -172,6 +172,7 @@ void run_widened(const Step& step, const Environment& native, Environment& wide)
     const Float64Default guard;
     wide.run(step, policy, Widening::kConstants);
   } catch (const StepFailure& failure) {
+    if (failure.cause == StepFailure::Cause::kOutOfMemory) throw;
     throw NoOracle{fmt::format("{} has no float64 form: {}", step.target, failure.message)};
   }
   wide[step.result] = merged(step, native[step.result], wide[step.result]);
@@ -179,7 +180,9 @@ void run_widened(const Step& step, const Environment& native, Environment& wide)
 
 // `native` has run the step already.
 void follow(const Step& step, const Environment& native, Environment& wide, Mutation mutation) {
-  refuse_bit_operations(step, native);
+  if (const std::string reason = bit_operation(step, native); !reason.empty()) {
+    no_oracle(step, reason);
+  }
   const IValue& result = native[step.result];
   const bool is_pinned = !holds_inexact(result) && !mutation.writes_inexact;
   if (is_pinned) {
@@ -224,6 +227,9 @@ void run_free_in_float64(const Program& program, Environment& wide, Progress* pr
       throw StepFailure{fmt::format("{} (node `{}`) draws random numbers", step.target, step.name)};
     }
     wide.run(step, policy, Widening::kConstants);
+    if (const std::string reason = bit_operation(step, wide); !reason.empty()) {
+      throw StepFailure{fmt::format("{} (node `{}`) {}", step.target, step.name, reason)};
+    }
     wide.free_last_uses(step);
   }
 }

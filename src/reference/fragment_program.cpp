@@ -144,6 +144,11 @@ struct Opinions {
   Computed wide;
 };
 
+// This torch or this machine cannot compute it.
+[[noreturn]] void fail_for_limits(const std::string& why) {
+  throw Error(ErrorKind::kUnsupported, "the reference cannot run: " + why);
+}
+
 enum class Float64 : std::uint8_t { kNotWanted, kWanted };
 
 std::vector<at::Tensor> output_tensors(const Program& program, const Environment& environment,
@@ -227,8 +232,7 @@ void FragmentProgram::State::compute(CallInputs& inputs, const CallRecord& call,
       fuseproof::run(program, native_values, policy, progress);
     }
   } catch (const StepFailure& failure) {
-    if (failure.is_limit)
-      throw Error(ErrorKind::kUnsupported, "the reference cannot run: " + failure.message);
+    if (failure.cause != StepFailure::Cause::kOperator) fail_for_limits(failure.message);
     native.run.exception = failure.message;
     wide.run.exception = failure.message;
     return;
@@ -302,6 +306,7 @@ Computed FragmentProgram::State::compute_span(const CallRecord& call, const Aren
     }
     for (std::size_t i = 0; i < sample.size(); ++i) {
       const at::Tensor numbers = as_numbers(sample[i]);
+      if (numbers.sizes() != spans[2 * i].sizes()) continue;  // of the free float64 run
       spans[2 * i] = spans[2 * i].fmin(numbers);
       spans[2 * i + 1] = spans[2 * i + 1].fmax(numbers);
     }
@@ -314,7 +319,8 @@ Computed FragmentProgram::State::compute_span(const CallRecord& call, const Aren
   try {
     run_free_in_float64(program, wide, progress);
     widen(output_tensors(program, wide, output_names));
-  } catch (const StepFailure&) {
+  } catch (const StepFailure& failure) {
+    if (failure.cause == StepFailure::Cause::kOutOfMemory) throw;
     // A program without a free float64 run has the span of its disturbed runs.
   }
   return computed;
@@ -327,6 +333,7 @@ Computed FragmentProgram::State::spread(ReferenceMode mode, const CallRecord& ca
     return mode == ReferenceMode::kEnvelope ? compute_envelope(call, inputs, exact, progress)
                                             : compute_span(call, inputs, progress);
   } catch (const StepFailure& failure) {
+    if (failure.cause == StepFailure::Cause::kOutOfMemory) fail_for_limits(failure.message);
     Computed failed;
     failed.run.exception = failure.message;
     return failed;
@@ -372,7 +379,10 @@ ReferenceResult FragmentProgram::run(const CallRecord& call, const Arena& inputs
                                      std::atomic<std::int64_t>* progress) const {
   try {
     return state_->run(call, inputs, modes, progress);
+  } catch (const std::bad_alloc&) {
+    fail_for_limits("out of memory");
   } catch (const c10::Error& error) {
+    if (is_out_of_memory(error)) fail_for_limits(error.what_without_backtrace());
     // Not of an operator: those are a run's `exception`.
     throw Error(ErrorKind::kInternal, fmt::format("torch refused to prepare a reference run: {}",
                                                   error.what_without_backtrace()));

@@ -16,35 +16,33 @@ std::int64_t value_of(const Symbol& symbol, const std::map<std::string, std::int
   return symbols.empty() ? symbol.hint : evaluate(symbol.expression, symbols);
 }
 
-enum class Cause : std::uint8_t { kOperator, kLimit };
+using Cause = StepFailure::Cause;
 
 [[noreturn]] void fail(const Step& step, const char* message, Cause cause) {
-  throw StepFailure{fmt::format("node `{}` ({}): {}", step.name, step.target, message),
-                    cause == Cause::kLimit};
-}
-
-// The CPU allocator reports exhaustion as a plain c10::Error.
-bool is_out_of_memory(const c10::Error& error) {
-  return std::string_view(error.what_without_backtrace()).find("can't allocate memory") !=
-         std::string_view::npos;
+  throw StepFailure{fmt::format("node `{}` ({}): {}", step.name, step.target, message), cause};
 }
 
 void execute(const Step& step, StepPolicy& policy, torch::jit::Stack& stack) {
   try {
     policy.execute(step, stack);
   } catch (const c10::NotImplementedError& error) {
-    fail(step, error.what_without_backtrace(), Cause::kLimit);
+    fail(step, error.what_without_backtrace(), Cause::kNoKernel);
   } catch (const c10::Error& error) {
     fail(step, error.what_without_backtrace(),
-         is_out_of_memory(error) ? Cause::kLimit : Cause::kOperator);
+         is_out_of_memory(error) ? Cause::kOutOfMemory : Cause::kOperator);
   } catch (const std::bad_alloc& error) {
-    fail(step, "out of memory", Cause::kLimit);
+    fail(step, "out of memory", Cause::kOutOfMemory);
   } catch (const std::exception& error) {
     fail(step, error.what(), Cause::kOperator);
   }
 }
 
 }  // namespace
+
+bool is_out_of_memory(const c10::Error& error) {
+  return std::string_view(error.what_without_backtrace()).find("can't allocate memory") !=
+         std::string_view::npos;
+}
 
 Environment::Environment(const Program& program, const std::map<std::string, std::int64_t>& symbols)
     : values_(program.slot_count) {

@@ -31,11 +31,16 @@ class NativePolicy : public StepPolicy {
 
 // The exception of an operator, as eager would raise it: names the node.
 struct StepFailure {
-  std::string message;
-  // It is this machine or this torch that cannot: out of memory, no kernel for the dtype. That says
+  // Apart from the operator's own refusal, it is this torch or this machine that cannot. That says
   // nothing about what eager would have done with the user's own operator.
-  bool is_limit = false;
+  enum class Cause : std::uint8_t { kOperator, kNoKernel, kOutOfMemory };
+
+  std::string message;
+  Cause cause = Cause::kOperator;
 };
+
+// The CPU allocator reports exhaustion as a plain c10::Error.
+bool is_out_of_memory(const c10::Error& error);
 
 // The values of one run.
 class Environment {

@@ -144,9 +144,9 @@ class Disturber : public StepPolicy {
     const std::string_view target = step.target;
     const bool is_mean = target.find(".mean") != std::string_view::npos;
     if (is_mean || target.find(".sum") != std::string_view::npos) {
-      replace(stack.back(), folded(input, dims, is_mean));
+      replace(stack.back(), folded(input, dims, is_mean, accumulator_of(input, stack.back())));
     } else if (target.find(".var_mean") != std::string_view::npos && stack.size() == 2) {
-      replace(stack[1], folded(input, dims, true));
+      replace(stack[1], folded(input, dims, true, accumulator_of(input, stack[1])));
       spread(stack[0], input, dims);
     } else if (target.find(".var") != std::string_view::npos ||
                target.find(".std") != std::string_view::npos) {
@@ -166,14 +166,19 @@ class Disturber : public StepPolicy {
     return count;
   }
 
-  // One element after the other in float32 (float64 for float64), as generated code reduces
-  // columns; in more lanes where that would be more than kMaxDepth additions, to stay affordable.
+  // A reduction adds up in float64 where its input or its result is that wide, else in float32.
+  static at::ScalarType accumulator_of(const at::Tensor& input, const IValue& result) {
+    const bool is_double =
+        input.scalar_type() == at::kDouble || result.toTensor().scalar_type() == at::kDouble;
+    return is_double ? at::kDouble : at::kFloat;
+  }
+
+  // One element after the other, as generated code reduces columns; in more lanes where that would
+  // be more than kMaxDepth additions, to stay affordable.
   static at::Tensor folded(const at::Tensor& input, const std::vector<std::int64_t>& dims,
-                           bool is_mean) {
+                           bool is_mean, at::ScalarType dtype) {
     constexpr std::int64_t kMaxDepth = 4096;
     const std::int64_t count = reduced_count(input, dims);
-    const at::ScalarType dtype =
-        input.scalar_type() == at::kDouble ? at::kDouble : at::ScalarType(at::kFloat);
     if (input.dim() == 0 || count == 0) return input.to(dtype).sum(dims);
     std::vector<std::int64_t> front(dims.size());
     for (std::size_t i = 0; i < front.size(); ++i) front[i] = static_cast<std::int64_t>(i);

@@ -120,3 +120,21 @@ def test_in_place_writes_of_one_run_do_not_reach_another(worker):
     same_bits(native, torch.ones(8))
     assert float(envelope.max()) < 1e-6
     assert float((high - low).max()) < 1e-6
+
+
+@pytest.mark.parametrize("op", [aten.sum.dim_IntList, aten.mean.dim])
+def test_a_reduction_into_float64_spreads_as_one_that_adds_up_in_float64(worker, op):
+    build = GraphBuilder()
+    total = build.call(op, build.input(randn(50, 2000)), [1], dtype=torch.float64)
+    build.output(total)
+    _, (envelope,), _ = spread(worker, build)
+    assert float(envelope.max()) < 1e-10
+
+
+def test_a_bit_cast_leaves_the_span_to_the_disturbed_runs(worker):
+    build = GraphBuilder()
+    bits = build.call(aten.view.dtype, build.input(X), torch.int32)
+    build.output(build.call(aten.add.Tensor, bits, 1))
+    (native,), _, ((low, high),) = spread(worker, build)
+    same_bits(low, native.double())
+    same_bits(high, native.double())
