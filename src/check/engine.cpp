@@ -30,26 +30,6 @@ bool is_worse(const SiteResult& a, const SiteResult& b) {
   return a.verdict != b.verdict && worse(a.verdict, b.verdict) == a.verdict;
 }
 
-SiteResult check_site(const RunReader& run, const SiteAddress& address, Workbench& workbench,
-                      const CheckSettings& settings) {
-  const SiteBundle site = run.read_site(address);
-  const KernelRun prepared = workbench.kernels->prepare(site);
-  if (prepared.outcome != KernelOutcome::kReturned) {
-    return unjudged(site, Verdict::kDidNotBuild, prepared.message);
-  }
-  if (site.calls.empty()) {
-    return unjudged(site, Verdict::kNotChecked, "no call of it was recorded");
-  }
-  std::optional<SiteResult> worst;
-  for (const std::int64_t call : site.calls) {
-    SiteResult result =
-        check_call(run, site, call, *workbench.kernels, *workbench.reference, settings);
-    if (!worst || is_worse(result, *worst)) worst = std::move(result);
-  }
-  if (!prepared.message.empty()) worst->notes.push_back(prepared.message);
-  return *worst;
-}
-
 SiteResult unchecked(const SiteAddress& address, ErrorKind kind, std::string message) {
   SiteResult result;
   result.address = address;
@@ -60,11 +40,11 @@ SiteResult unchecked(const SiteAddress& address, ErrorKind kind, std::string mes
   return result;
 }
 
-// The same, where a fault of the bundle or of this installation becomes part of the result.
-SiteResult check_or_explain(const RunReader& run, const SiteAddress& address, Workbench& workbench,
-                            const CheckSettings& settings) {
+// What `check` finds; a fault of the bundle or of this installation becomes part of the result.
+template <typename Check>
+SiteResult checked_or_explained(const SiteAddress& address, Check&& check) {
   try {
-    return check_site(run, address, workbench, settings);
+    return check();
   } catch (const Error& error) {
     return unchecked(address, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -77,6 +57,46 @@ SiteResult check_or_explain(const RunReader& run, const SiteAddress& address, Wo
   }
 }
 
+// The worse of two calls' results. An error of either stays, beside what the other found.
+SiteResult combined(SiteResult a, SiteResult b) {
+  const bool is_b = is_worse(b, a);
+  SiteResult& kept = is_b ? b : a;
+  const SiteResult& other = is_b ? a : b;
+  if (other.error && !kept.error) {
+    kept.error = other.error;
+    kept.notes.push_back(fmt::format("call {}: {}", other.call, other.message));
+  }
+  return std::move(kept);
+}
+
+SiteResult check_calls(const RunReader& run, const SiteBundle& site, Workbench& workbench,
+                       const CheckSettings& settings) {
+  std::optional<SiteResult> worst;
+  for (const std::int64_t call : site.calls) {
+    SiteResult result = checked_or_explained(site.address, [&] {
+      return check_call(run, site, call, *workbench.kernels, *workbench.reference, settings);
+    });
+    result.call = call;
+    worst = worst ? combined(std::move(*worst), std::move(result)) : std::move(result);
+  }
+  return std::move(*worst);
+}
+
+SiteResult check_site(const RunReader& run, const SiteAddress& address, Workbench& workbench,
+                      const CheckSettings& settings) {
+  const SiteBundle site = run.read_site(address);
+  const KernelRun prepared = workbench.kernels->prepare(site);
+  if (prepared.outcome != KernelOutcome::kReturned) {
+    return unjudged(site, Verdict::kDidNotBuild, prepared.message);
+  }
+  if (site.calls.empty()) {
+    return unjudged(site, Verdict::kNotChecked, "no call of it was recorded");
+  }
+  SiteResult result = check_calls(run, site, workbench, settings);
+  if (!prepared.message.empty()) result.notes.push_back(prepared.message);
+  return result;
+}
+
 // The sites of a run, dealt out to workers; the first error ends the dealing.
 class Dealer {
  public:
@@ -86,8 +106,13 @@ class Dealer {
   void work(const WorkbenchFactory& make_workbench) {
     try {
       Workbench workbench = make_workbench();
+      workbench.kernels->start();
+      workbench.reference->start();
       while (const std::optional<std::size_t> index = take()) {
-        finish(*index, check_or_explain(run_, sites_[*index], workbench, plan_.settings));
+        const SiteAddress& site = sites_[*index];
+        finish(*index, checked_or_explained(site, [&] {
+                 return check_site(run_, site, workbench, plan_.settings);
+               }));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);

@@ -63,13 +63,14 @@ class KernelTrial {
     trial_.time_ns = run.time_ns;
     switch (run.outcome) {
       case KernelOutcome::kReturned: break;
-      case KernelOutcome::kException: trial_.exception = run.message; return false;
+      case KernelOutcome::kException: trial_.exception = run.message; break;
       case KernelOutcome::kCrashed: accuse(Verdict::kCrashed, run.message); return false;
       case KernelOutcome::kHung: accuse(Verdict::kHung, run.message); return false;
       case KernelOutcome::kDidNotBuild:
       case KernelOutcome::kDidNotLoad: accuse(Verdict::kDidNotBuild, run.message); return false;
     }
-    return stayed_off_guards(run) && stayed_in_its_views(poison) && kept_float_mode(run);
+    return stayed_off_guards(run) && stayed_in_its_views(poison) && kept_float_mode(run) &&
+           trial_.exception.empty();
   }
 
   std::string storage_name(std::size_t storage) const {

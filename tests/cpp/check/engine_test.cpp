@@ -254,6 +254,38 @@ TEST_CASE("exceptions: both sides match, one side differs") {
   CHECK(Checked(add, "IndexError").result().difference == DifferenceKind::kException);
 }
 
+TEST_CASE("an overwrite is found in a kernel that raises, too") {
+  const Checked checked(
+      [](Arena&) {
+        KernelRun run;
+        run.outcome = KernelOutcome::kException;
+        run.message = "std::runtime_error: index out of bounds";
+        run.guard_hits = {{1, 16, true}};
+        return run;
+      },
+      "IndexError");
+  CHECK(checked.result().verdict == Verdict::kOutOfBounds);
+}
+
+TEST_CASE("a damaged call is an error that does not hide what another call shows") {
+  const auto damage_second = [](const Path& site) {
+    FileSystem& files = real_file_system();
+    files.write_text_atomically(site / "calls" / "1.json", "{");
+  };
+  const Checked wrong(
+      [](Arena& arena) {
+        add(arena);
+        floats_of(arena, 1)[2] = 6;
+        return KernelRun{};
+      },
+      "", damage_second);
+  CHECK(wrong.result().verdict == Verdict::kKernelWrong);
+  CHECK(wrong.result().error == ErrorKind::kBadInput);
+  REQUIRE(wrong.result().notes.size() == 1);
+  CHECK(wrong.result().notes[0].starts_with("call 1: "));
+  CHECK(exit_status(wrong.results) == 2);
+}
+
 TEST_CASE("a kernel without a reference still has to behave, and is not checked otherwise") {
   const auto drop_reference = [](const Path& site) {
     Fragment fragment;
