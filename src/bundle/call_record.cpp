@@ -1,5 +1,8 @@
 #include "bundle/call_record.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -32,6 +35,10 @@ CallStorage storage_from_json(const JsonObject& object) {
   if (!storage.blob.empty() && !is_hash) object.fail("blob", "is not a 128-bit hash in hex");
   if (storage.blob.empty() && storage.omitted.empty()) {
     object.fail("blob", "is missing, and `omitted` gives no reason");
+  }
+  constexpr std::array<std::string_view, 4> kReasons = {"", "output", "layout", "budget"};
+  if (std::find(kReasons.begin(), kReasons.end(), storage.omitted) == kReasons.end()) {
+    object.fail("omitted", "is none of output, layout, budget: " + storage.omitted);
   }
   return storage;
 }

@@ -116,6 +116,20 @@ void require_view_fits(const SiteBundle& site, const CallRecord& record, std::in
                                   field, begin + needed, held, record.index));
 }
 
+// A storage that was left out as one of outputs alone holds nothing that is read.
+void require_inputs(const SiteBundle& site, const CallRecord& record, const JsonObject& object) {
+  for (std::size_t i = 0; i < record.arguments.size(); ++i) {
+    const CallArgument& argument = record.arguments[i];
+    if (argument.kind != CallArgument::Kind::kTensor) continue;
+    const bool is_output = i < site.spec.arguments.size() &&
+                           site.spec.arguments[i].role == ArgumentRole::kOut;
+    const auto storage = static_cast<std::size_t>(argument.storage);
+    if (is_output || record.storages[storage].omitted != "output") continue;
+    object.fail(fmt::format("storages[{}].omitted", storage),
+                fmt::format("is \"output\", and argument {} reads it", i));
+  }
+}
+
 // The fragment's views lie in the storages that the call has for them.
 void require_views_fit(const SiteBundle& site, const CallRecord& record) {
   const Fragment& fragment = site.fragment;
@@ -196,6 +210,7 @@ CallRecord RunReader::read_call(const SiteBundle& site, std::int64_t index) cons
                                          record.arguments.size(), input.node, input.argument));
   }
   require_kinds(site, record, object);
+  require_inputs(site, record, object);
   require_views_fit(site, record);
   return record;
 }

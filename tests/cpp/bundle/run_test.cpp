@@ -233,6 +233,17 @@ TEST_CASE_FIXTURE(EditedRun, "the arguments of a call are of the kind that their
   CHECK(has(constant.call_error(), "field `arguments[2]` is a number; its place behind"));
 }
 
+TEST_CASE_FIXTURE(EditedRun, "a storage that a kernel reads is not left out as an output") {
+  edit("calls/0.json", [](Json& json) {
+    json["storages"][0].erase("blob");
+    json["storages"][0]["omitted"] = "output";
+  });
+  CHECK(has(call_error(),
+            "calls/0.json: field `storages[0].omitted` is \"output\", and argument 0 reads it"));
+  edit("calls/0.json", [](Json& json) { json["storages"][0]["omitted"] = "lost"; });
+  CHECK(has(call_error(), "is none of output, layout, budget: lost"));
+}
+
 TEST_CASE_FIXTURE(EditedRun, "views of a fragment lie in the storages of the call") {
   Layout layout = four_floats();
   layout.offset = 1;
