@@ -122,6 +122,14 @@ InductorCppRunner::InductorCppRunner(FileSystem& files, InductorCppOptions optio
       builder_(files, options_.builder),
       sandbox_({.runner = options_.runner, .torch_lib = options_.builder.torch.lib}) {}
 
+void InductorCppRunner::start() {
+  try {
+    sandbox_.start();
+  } catch (const Error&) {
+    // The first call tries again, and says what is wrong.
+  }
+}
+
 KernelRun InductorCppRunner::prepare(const SiteBundle& site) {
   Prepared prepared = prepare_anew(site);
   return prepared_.insert_or_assign(site.folder, std::move(prepared)).first->second.run;
@@ -137,11 +145,14 @@ InductorCppRunner::Prepared InductorCppRunner::prepare_anew(const SiteBundle& si
   const Path source = file_of(site, artifact.source_file);
   if (!files_.exists(source)) fail(site, "source_file", source.string() + " does not exist");
   if (xxh128_hex(files_.map(source)->bytes()) != artifact.source_hash) {
-    return rebuild(site, fmt::format("{} was edited since it was recorded", artifact.source_file));
+    return rebuild(site, fmt::format("{} was edited since it was recorded", artifact.source_file),
+                   Blame::kKernel);
   }
   if (artifact.object_file.empty()) {
-    return rebuild(site, artifact.build_error.empty() ? "no object was recorded"
-                                                      : "the program could not build it");
+    return rebuild(
+        site,
+        artifact.build_error.empty() ? "no object was recorded" : "the program could not build it",
+        Blame::kKernel);
   }
   const Path object = file_of(site, artifact.object_file);
   if (!files_.exists(object)) fail(site, "object_file", object.string() + " does not exist");
@@ -152,8 +163,10 @@ InductorCppRunner::Prepared InductorCppRunner::prepare_anew(const SiteBundle& si
                      object.string()));
   }
   if (options_.recorded_cpu != options_.builder.cpu) {
-    return rebuild(site, fmt::format("recorded on another CPU ({}; this one: {})",
-                                     options_.recorded_cpu, options_.builder.cpu));
+    return rebuild(site,
+                   fmt::format("recorded on another CPU ({}; this one: {})", options_.recorded_cpu,
+                               options_.builder.cpu),
+                   Blame::kMachine);
   }
   Prepared prepared;
   prepared.run.object = "recorded";
@@ -161,7 +174,8 @@ InductorCppRunner::Prepared InductorCppRunner::prepare_anew(const SiteBundle& si
   return prepared;
 }
 
-InductorCppRunner::Prepared InductorCppRunner::rebuild(const SiteBundle& site, std::string reason) {
+InductorCppRunner::Prepared InductorCppRunner::rebuild(const SiteBundle& site, std::string reason,
+                                                       Blame blame) {
   const Artifact& artifact = site.spec.artifact;
   if (const auto flag = missing_cpu_feature(artifact.recipe.flags)) {
     throw Error(
@@ -175,9 +189,15 @@ InductorCppRunner::Prepared InductorCppRunner::rebuild(const SiteBundle& site, s
   Prepared prepared;
   prepared.run.message = std::move(reason);
   if (!built.succeeded) {
-    prepared.run.outcome = KernelOutcome::kDidNotBuild;
     append(prepared.run.message, "; ", built.error);
     append(prepared.run.message, "\n", "to reproduce: " + built.command);
+    if (blame == Blame::kMachine) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{}: the kernel was built where it was recorded and cannot be built "
+                              "here: {}",
+                              kernel_json(site), prepared.run.message));
+    }
+    prepared.run.outcome = KernelOutcome::kDidNotBuild;
     return prepared;
   }
   prepared.run.object = built.was_cached ? "cache" : "rebuilt";

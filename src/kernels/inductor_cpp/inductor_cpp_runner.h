@@ -5,6 +5,9 @@
 //   kernel.cpp edited                                          rebuilt, announced in the message
 //   recorded on another CPU                                    rebuilt, announced in the message
 //   no object: the program could not build it                  rebuilt: the compiler is asked again
+//
+// What does not build then is a finding, unless it did build on the other CPU: Error(kUnsupported).
+//
 //   kernel.so damaged                                          Error
 #pragma once
 
@@ -30,6 +33,7 @@ class InductorCppRunner : public KernelRunner {
  public:
   InductorCppRunner(FileSystem& files, InductorCppOptions options);
 
+  void start() override;
   KernelRun prepare(const SiteBundle& site) override;
   // Prepares the site first if that was not done; what did not build is not run. The arena's bands
   // are filled before the call; damage to them is among the guard hits, as writes.
@@ -43,7 +47,9 @@ class InductorCppRunner : public KernelRunner {
   };
 
   Prepared prepare_anew(const SiteBundle& site);
-  Prepared rebuild(const SiteBundle& site, std::string reason);
+  // Whose fault it is when the source does not build.
+  enum class Blame : std::uint8_t { kKernel, kMachine };
+  Prepared rebuild(const SiteBundle& site, std::string reason, Blame blame);
 
   FileSystem& files_;
   InductorCppOptions options_;

@@ -1,9 +1,12 @@
 #include "kernels/inductor_cpp/inductor_cpp_runner.h"
 
+#include <fstream>
+
 #include <doctest/doctest.h>
 
 #include "base/error.h"
 #include "kernels/kernels_fixture.h"
+#include "tensor/hash.h"
 
 using namespace fuseproof;
 using namespace fuseproof::test;
@@ -117,6 +120,27 @@ TEST_CASE_FIXTURE(Workshop,
   CHECK(prepared.object == "rebuilt");
   CHECK(has(prepared.message, "that CPU"));
   CHECK(has(prepared.message, "this CPU"));
+}
+
+TEST_CASE_FIXTURE(Workshop,
+                  "a kernel that was built on its own machine and is refused here is no finding") {
+  SiteBundle site = make_site(kScaleSource);
+  record_object(site);
+  // Stands for what the headers or the compiler here do not know.
+  const std::string source = kernel_source("    out_ptr0[0] = not_declared;");
+  std::ofstream(site.folder / "kernel.cpp") << source;
+  site.spec.artifact.source_hash = xxh128_hex(source);
+  InductorCppOptions options = runner_options();
+  options.recorded_cpu = "that CPU";
+  InductorCppRunner runner(real_file_system(), options);
+  try {
+    runner.prepare(site);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kUnsupported);
+    CHECK(has(error.what(), "cannot be built here"));
+    CHECK(has(error.what(), "not_declared"));
+  }
 }
 
 TEST_CASE_FIXTURE(Workshop,
