@@ -10,8 +10,16 @@
 namespace fuseproof {
 
 Json parse_json(std::string_view text, const std::string& where) {
+  // Readers and writers recurse, and records are nested a dozen levels deep.
+  constexpr int kMaxDepth = 200;
+  const auto keep = [&](int depth, Json::parse_event_t, const Json&) {
+    if (depth <= kMaxDepth) return true;
+    throw Error(ErrorKind::kBadInput, fmt::format("{}: nested more than {} levels deep: the file "
+                                                  "was edited; capture again, or restore it.",
+                                                  where, kMaxDepth));
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, keep);
   } catch (const Json::exception& problem) {
     throw Error(ErrorKind::kBadInput,
                 fmt::format("{}: not valid JSON ({}). The file is truncated or was edited; "

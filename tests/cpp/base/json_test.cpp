@@ -18,6 +18,18 @@ TEST_CASE("a truncated document is an error that names its origin and says what 
   }
 }
 
+TEST_CASE("a document that is nested without end is refused before anything recurses into it") {
+  const std::string deep(400000, '[');
+  try {
+    parse_json(deep, "fragment.json");
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kBadInput);
+    CHECK(std::string(error.what()).starts_with("fragment.json: nested more than"));
+  }
+  CHECK(parse_json("[[[[1]]]]", "x").size() == 1);
+}
+
 TEST_CASE("errors of fields name the file, the path to the field and the problem") {
   const Json json = parse_json(R"({"outer": [{"size": "three"}], "count": -1})", "x.json");
   const JsonObject object(json, "x.json");
