@@ -72,6 +72,11 @@ enum class ReferenceMode : std::uint8_t {
   // The same runs with decisions of their own, and a free float64 run: for each output two float64
   // tensors, the lowest and the highest value seen. They part where a decision hangs on rounding.
   kSpan,
+  // With half-precision floats kept in float32 from op to op, each output rounded to its own dtype
+  // at the end: what fusion by design makes of the fragment.
+  kUnrounded,
+  // For each output one bool tensor: the elements that hang on something that PyTorch leaves open.
+  kOpen,
 };
 
 struct ReferenceOutput {
@@ -86,6 +91,8 @@ struct ReferenceRun {
   std::string exception;  // the op's own error text, with the node's name
   // kFloat64: why there is no float64 opinion ("aten._fft_c2c has no float64 form"); else empty.
   std::string no_oracle;
+  // kOpen: the sentences of PyTorch's documentation that leave it open; none: nothing is.
+  std::vector<std::string> sentences;
 };
 
 struct ReferenceResult {

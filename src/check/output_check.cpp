@@ -13,10 +13,6 @@
 namespace fuseproof {
 namespace {
 
-bool is_finding(const Judgement& judgement) {
-  return verdict_info(judgement.verdict).verdict_class == VerdictClass::kFinding;
-}
-
 bool passes_check(const Judgement& judgement) {
   const VerdictClass verdict_class = verdict_info(judgement.verdict).verdict_class;
   return verdict_class == VerdictClass::kGood || verdict_class == VerdictClass::kExplained;
@@ -100,17 +96,6 @@ void record_errors(const OutputEvidence& evidence, OutputResult& result) {
   result.eager_error = errors.eager.max_abs;
 }
 
-// Both sides, before the reference's further runs.
-OutputEvidence evidence_of(const OutputSides& sides) {
-  return {.kernel = sides.kernel.view(),
-          .eager = sides.eager.view(),
-          .exact = {},
-          .no_oracle = "",
-          .envelope = {},
-          .rounding_ops = sides.rounding_ops,
-          .noise_bits = sides.noise_bits};
-}
-
 // Looks for a control that passes where the kernel did.
 void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& others,
                     const PassesCheck& passes, OutputResult& result) {
@@ -124,61 +109,6 @@ void apply_controls(const OutputEvidence& evidence, const std::vector<Packed>& o
   }
   result.judgement = {Verdict::kShowsNothing, DifferenceKind::kNone, control, std::nullopt};
 }
-
-// The default criteria on one output. The kernel is judged with as many of the reference's further
-// runs as that takes; a control with those that the kernel needed, since a check that was settled
-// by an early step fails whatever that step does not let through.
-class DefaultJudge {
- public:
-  DefaultJudge(const OutputSides& sides, const DefaultProfile& profile)
-      : sides_(sides), profile_(profile) {}
-
-  Judgement judge_kernel(OutputEvidence& evidence) {
-    may_ask_ = true;
-    return judge(evidence);
-  }
-
-  Judgement judge_control(OutputEvidence evidence) {
-    may_ask_ = false;
-    return judge(evidence);
-  }
-
-  const std::vector<double>& exact() const {
-    static const std::vector<double> kNone;
-    return exact_ ? exact_->values : kNone;
-  }
-
- private:
-  Judgement judge(OutputEvidence& evidence) {
-    if (const std::optional<Judgement> settled = screen(evidence, profile_)) {
-      return is_finding(*settled) ? explained(evidence, *settled) : *settled;
-    }
-    if (may_ask_ && !exact_) exact_ = sides_.exact();
-    if (exact_) {
-      evidence.exact = exact_->values;
-      evidence.no_oracle = exact_->no_oracle;
-    }
-    if (is_settled_without_envelope(evidence, profile_)) return {};
-    if (may_ask_ && !envelope_ && !evidence.exact.empty()) envelope_ = sides_.envelope();
-    if (envelope_) evidence.envelope = *envelope_;
-    const Judgement judgement = judge_with_opinion(evidence, profile_);
-    return is_finding(judgement) ? explained(evidence, judgement) : judgement;
-  }
-
-  Judgement explained(const OutputEvidence& evidence, const Judgement& finding) {
-    if (may_ask_ && !span_) span_ = sides_.span();
-    if (!span_ || span_->low.empty()) return finding;
-    const Span span{span_->low, span_->high};
-    return explain_by_decisions(evidence, span, profile_).value_or(finding);
-  }
-
-  const OutputSides& sides_;
-  const DefaultProfile& profile_;
-  bool may_ask_ = true;
-  std::optional<OutputSides::Exact> exact_;
-  std::optional<std::vector<double>> envelope_;
-  std::optional<OutputSides::FreeSpan> span_;
-};
 
 void judge_by_default(const OutputSides& sides, const std::vector<Packed>& others,
                       const CheckSettings& settings, OutputResult& result) {

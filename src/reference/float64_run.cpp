@@ -60,7 +60,8 @@ IValue widened_value(const IValue& native) {
   if (native.isTensor()) {
     const at::Tensor& tensor = native.toTensor();
     if (!tensor.defined() || !is_inexact(tensor.scalar_type())) return native;
-    return restrided(tensor.to(widened(tensor.scalar_type())), tensor.strides());
+    return restrided(tensor.to(widened(tensor.scalar_type(), Widening::kFloat64)),
+                     tensor.strides());
   }
   if (native.isTuple()) {
     std::vector<IValue> elements;
@@ -135,7 +136,7 @@ at::Tensor merged_tensor(const Step& step, const at::Tensor& native, const at::T
   if (!wide.defined() || wide.sizes() != native.sizes()) {
     no_oracle(step, "gives another shape in float64");
   }
-  const at::ScalarType dtype = widened(native.scalar_type());
+  const at::ScalarType dtype = widened(native.scalar_type(), Widening::kFloat64);
   const at::Tensor exact = wide.scalar_type() == dtype ? wide : wide.to(dtype);
   return restrided(exact, native.strides());
 }
@@ -170,7 +171,7 @@ void run_widened(const Step& step, const Environment& native, Environment& wide)
   NativePolicy policy;
   try {
     const Float64Default guard;
-    wide.run(step, policy, Widening::kConstants);
+    wide.run(step, policy, Widening::kFloat64);
   } catch (const StepFailure& failure) {
     if (failure.cause == StepFailure::Cause::kOutOfMemory) throw;
     throw NoOracle{fmt::format("{} has no float64 form: {}", step.target, failure.message)};
@@ -218,15 +219,16 @@ Float64Run run_in_float64(const Program& program, Environment& native, Environme
   return result;
 }
 
-void run_free_in_float64(const Program& program, Environment& wide, Progress* progress) {
-  const Float64Default guard;
+void run_free(const Program& program, Environment& wide, Widening widening, Progress* progress) {
+  std::optional<Float64Default> guard;
+  if (widening == Widening::kFloat64) guard.emplace();
   NativePolicy policy;
   for (const Step& step : program.steps) {
     mark(step, progress);
     if (step.kernel.draws_random_numbers()) {
       throw StepFailure{fmt::format("{} (node `{}`) draws random numbers", step.target, step.name)};
     }
-    wide.run(step, policy, Widening::kConstants);
+    wide.run(step, policy, widening);
     if (const std::string reason = bit_operation(step, wide); !reason.empty()) {
       throw StepFailure{fmt::format("{} (node `{}`) {}", step.target, step.name, reason)};
     }

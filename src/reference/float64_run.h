@@ -25,8 +25,8 @@ struct Float64Run {
 Float64Run run_in_float64(const Program& program, Environment& native, Environment& wide,
                           StepPolicy& policy, Progress* progress);
 
-// The program on the widened inputs alone, with decisions of its own. Throws StepFailure, also for
-// a program that draws random numbers.
-void run_free_in_float64(const Program& program, Environment& wide, Progress* progress);
+// The program on widened inputs alone, with decisions of its own. Throws StepFailure, also for a
+// program that draws random numbers or reads the bits of floats.
+void run_free(const Program& program, Environment& wide, Widening widening, Progress* progress);
 
 }  // namespace fuseproof

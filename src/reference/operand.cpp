@@ -103,18 +103,9 @@ std::optional<IValue> literal_as(const Argument& argument, TypeKind type) {
   return std::nullopt;
 }
 
-// float → float64, complex → complex128; nothing for the others.
-std::optional<IValue> wide_dtype(const IValue& value) {
-  const auto dtype = static_cast<at::ScalarType>(value.toInt());
-  const at::ScalarType wide = widened(dtype);
-  if (wide == dtype) return std::nullopt;
-  return IValue(static_cast<std::int64_t>(wide));
-}
-
 Operand constant_operand(IValue value, TypeKind type) {
   Operand operand;
   operand.type = type;
-  if (type == TypeKind::ScalarTypeType && value.isInt()) operand.wide_constant = wide_dtype(value);
   operand.constant = std::move(value);
   return operand;
 }
@@ -262,8 +253,11 @@ Operand default_operand(const c10::Argument& parameter, const Node& node) {
 IValue load(const Operand& operand, const std::vector<IValue>& values, Widening widening) {
   switch (operand.kind) {
     case Operand::Kind::kConstant:
-      if (widening == Widening::kConstants && operand.wide_constant) return *operand.wide_constant;
-      return operand.constant;
+      if (operand.type != TypeKind::ScalarTypeType || !operand.constant.isInt()) {
+        return operand.constant;
+      }
+      return static_cast<std::int64_t>(
+          widened(static_cast<at::ScalarType>(operand.constant.toInt()), widening));
     case Operand::Kind::kSlot: {
       const IValue& value = values[operand.slot];
       return value.isTensor() ? value : coerced(value, operand.type);

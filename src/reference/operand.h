@@ -14,6 +14,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "graph/graph.h"
+#include "reference/tensors.h"
 
 namespace fuseproof {
 
@@ -26,8 +27,6 @@ struct Operand {
   std::vector<Operand> elements;                // kList
   c10::TypeKind element_type = c10::TypeKind::AnyType;  // kList
   bool has_optional_elements = false;                   // kList: Tensor?[]
-  // kConstant: what a float64 run passes instead (a wider dtype); none: the same.
-  std::optional<c10::IValue> wide_constant;
 };
 
 // Where the values that a node refers to live. Assigns slots to symbolic sizes as they are met.
@@ -46,9 +45,7 @@ Operand make_operand(const Argument& argument, const c10::Argument& parameter, c
 // An argument that the node leaves to its default.
 Operand default_operand(const c10::Argument& parameter, const Node& node);
 
-enum class Widening : std::uint8_t { kNone, kConstants };
-
-// The value to put on the stack.
+// The value to put on the stack: a dtype is widened.
 c10::IValue load(const Operand& operand, const std::vector<c10::IValue>& values, Widening widening);
 
 }  // namespace fuseproof

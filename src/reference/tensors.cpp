@@ -110,9 +110,14 @@ c10::Device cpu_device(std::string_view name) {
   return c10::Device(c10::DeviceType::CPU);
 }
 
-at::ScalarType widened(at::ScalarType dtype) {
-  if (at::isComplexType(dtype)) return at::kComplexDouble;
-  return at::isFloatingType(dtype) ? at::kDouble : dtype;
+at::ScalarType widened(at::ScalarType dtype, Widening widening) {
+  if (widening == Widening::kNone || !is_inexact(dtype)) return dtype;
+  const bool is_complex = at::isComplexType(dtype);
+  if (widening == Widening::kFloat64) return is_complex ? at::kComplexDouble : at::kDouble;
+  if (c10::elementSize(dtype) >= c10::elementSize(is_complex ? at::kComplexFloat : at::kFloat)) {
+    return dtype;
+  }
+  return is_complex ? at::kComplexFloat : at::kFloat;
 }
 
 c10::Storage borrow_storage(std::span<std::byte> memory) {

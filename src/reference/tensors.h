@@ -20,8 +20,14 @@ at::MemoryFormat memory_format(std::string_view name);
 // Throws kUnsupported for a device that is not the CPU.
 c10::Device cpu_device(std::string_view name);
 
-// float64 for a float dtype, complex128 for a complex one, otherwise the same.
-at::ScalarType widened(at::ScalarType dtype);
+// What a run computes in, instead of a program's own float dtypes.
+enum class Widening : std::uint8_t {
+  kNone,
+  kFloat64,          // float64 and complex128 for all floats
+  kHalvesToFloat32,  // float32 and complex64 for those that are narrower
+};
+
+at::ScalarType widened(at::ScalarType dtype, Widening widening);
 
 inline bool is_inexact(at::ScalarType dtype) {
   return at::isFloatingType(dtype) || at::isComplexType(dtype);

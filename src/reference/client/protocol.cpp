@@ -8,10 +8,9 @@ namespace fuseproof::reference_protocol {
 namespace {
 
 constexpr std::pair<ReferenceMode, std::string_view> kModes[] = {
-    {ReferenceMode::kNative, "native"},
-    {ReferenceMode::kFloat64, "float64"},
-    {ReferenceMode::kEnvelope, "envelope"},
-    {ReferenceMode::kSpan, "span"},
+    {ReferenceMode::kNative, "native"},       {ReferenceMode::kFloat64, "float64"},
+    {ReferenceMode::kEnvelope, "envelope"},   {ReferenceMode::kSpan, "span"},
+    {ReferenceMode::kUnrounded, "unrounded"}, {ReferenceMode::kOpen, "open"},
 };
 
 std::string_view mode_name(ReferenceMode mode) {
@@ -33,8 +32,10 @@ Json run_to_json(const ReferenceRun& run) {
   for (const ReferenceOutput& output : run.outputs) {
     outputs.push_back({{"storage", output.storage}, {"layout", to_json(output.layout)}});
   }
-  return {
-      {"outputs", std::move(outputs)}, {"exception", run.exception}, {"no_oracle", run.no_oracle}};
+  return {{"outputs", std::move(outputs)},
+          {"exception", run.exception},
+          {"no_oracle", run.no_oracle},
+          {"sentences", run.sentences}};
 }
 
 ReferenceRun run_from_json(const JsonObject& object, std::size_t storage_count) {
@@ -47,6 +48,7 @@ ReferenceRun run_from_json(const JsonObject& object, std::size_t storage_count) 
   }
   run.exception = object.string("exception");
   run.no_oracle = object.string("no_oracle");
+  run.sentences = object.strings("sentences");
   return run;
 }
 

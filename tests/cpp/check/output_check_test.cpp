@@ -17,6 +17,8 @@ struct Case {
   std::string no_oracle = "";
   std::vector<double> envelope = {};
   OutputSides::FreeSpan span = {};
+  std::vector<float> unrounded = {};  // without half-precision rounding; empty: it has none
+  OutputSides::Open open = {};
 };
 
 struct Judged {
@@ -46,7 +48,13 @@ Judged judged(const Case& given) {
                               [&] {
                                 ++result.asked_span;
                                 return given.span;
-                              }};
+                              },
+                          .unrounded =
+                              [&] {
+                                return OutputSide{layout, bytes_of(given.unrounded)};
+                              },
+                          .open = [&] { return given.open; },
+                          .rounds_to_half_between = !given.unrounded.empty()};
   OutputResult output;
   judge_output(sides, {}, CheckSettings{}, output);
   result.judgement = output.judgement;
@@ -81,17 +89,15 @@ TEST_CASE("an output of nothing but zeros shows nothing") {
 }
 
 TEST_CASE("an envelope so wide that zeros pass as well shows nothing") {
-  const Judged result = judged({.sides = Sides::floats({1.5F, 2}, {1, 2}),
-                                .exact = {1, 2},
-                                .envelope = {8, 8}});
+  const Judged result =
+      judged({.sides = Sides::floats({1.5F, 2}, {1, 2}), .exact = {1, 2}, .envelope = {8, 8}});
   CHECK(result.judgement.verdict != Verdict::kMatch);
   CHECK(result.judgement.message.find("zeros in place of its values pass too") !=
         std::string::npos);
 }
 
 TEST_CASE("equal sides of a fragment without a float64 form match") {
-  const Judged result =
-      judged({.sides = Sides::floats({1, 2}, {1, 2}), .no_oracle = "reads bits"});
+  const Judged result = judged({.sides = Sides::floats({1, 2}, {1, 2}), .no_oracle = "reads bits"});
   CHECK(result.judgement.verdict == Verdict::kMatch);
 }
 
@@ -104,8 +110,8 @@ TEST_CASE("unequal sides of a fragment without a float64 form have no oracle") {
 TEST_CASE("a large integer that is off by one is wrong, although float64 cannot tell the two") {
   const std::int64_t large = std::int64_t{1} << 58;
   const auto as_float64 = static_cast<double>(large);
-  const Judged result = judged({.sides = Sides::integers({large + 1}, {large}),
-                                .span = {{as_float64}, {as_float64}}});
+  const Judged result = judged(
+      {.sides = Sides::integers({large + 1}, {large}), .span = {{as_float64}, {as_float64}}});
   CHECK(result.judgement.verdict == Verdict::kKernelWrong);
 }
 
@@ -114,4 +120,30 @@ TEST_CASE("an integer that free runs give too is a decision that rounding moved"
       judged({.sides = Sides::integers({4, 7}, {3, 7}), .span = {{3, 7}, {4, 7}}});
   CHECK(result.judgement.verdict == Verdict::kNoiseMagnified);
   CHECK(result.asked_span == 1);
+}
+
+TEST_CASE(
+    "a kernel that gives what the fragment gives without half-precision rounding is by design") {
+  const Judged result = judged(
+      {.sides = Sides::floats({300, 2}, {INFINITY, 2}), .exact = {300, 2}, .unrounded = {300, 2}});
+  CHECK(result.judgement.verdict == Verdict::kPrecisionCasts);
+  CHECK(result.judgement.difference == DifferenceKind::kInf);
+  CHECK(result.judgement.worst_element == 0);
+}
+
+TEST_CASE("a kernel that is wrong without half-precision rounding too stays wrong") {
+  const Judged result = judged(
+      {.sides = Sides::floats({310, 2}, {INFINITY, 2}), .exact = {300, 2}, .unrounded = {300, 2}});
+  CHECK(result.judgement.verdict == Verdict::kKernelWrong);
+}
+
+TEST_CASE("elements that PyTorch leaves open may hold anything, and the sentence is given") {
+  constexpr std::byte kYes{1}, kNo{0};
+  const Judged open = judged(
+      {.sides = Sides::integers({127, 5}, {-56, 5}), .open = {{kYes, kNo}, {"C++ says so"}}});
+  CHECK(open.judgement.verdict == Verdict::kUnspecified);
+  CHECK(open.judgement.message.find("C++ says so") != std::string::npos);
+  const Judged other = judged(
+      {.sides = Sides::integers({127, 6}, {-56, 5}), .open = {{kYes, kNo}, {"C++ says so"}}});
+  CHECK(other.judgement.verdict == Verdict::kKernelWrong);
 }

@@ -90,7 +90,7 @@ def floor_divide_off_by_one(price, step):
     return price // step
 
 
-@case("eager_worse", inputs=lambda: (torch.full((64,), 300.0).half(),))
+@case("precision_casts", inputs=lambda: (torch.full((64,), 300.0).half(),))
 def fp16_square_then_divide(x):
     """pytorch#185337: float32 between fused ops keeps what float16 overflows."""
     return (x * x) / x
@@ -112,7 +112,7 @@ def grid_sample_far_reflection(x, grid):
     return F.grid_sample(x, grid, mode="bilinear", padding_mode="reflection", align_corners=True)
 
 
-@case("eager_worse", inputs=lambda: (torch.tensor([1e6, 70000.0, 449.0, -1e6] * 8),))
+@case("precision_casts", inputs=lambda: (torch.tensor([1e6, 70000.0, 449.0, -1e6] * 8),))
 def half_round_trip_overflow(x):
     """pytorch#185337: the round trip through float16 skips its overflow."""
     return x.half().float() + 1
@@ -233,10 +233,21 @@ def half_operands() -> tuple[torch.Tensor, ...]:
     return tuple(torch.randn(20000, generator=seeded()).roll(i).bfloat16() for i in range(3))
 
 
-@case("noise_magnified", inputs=half_operands)
+@case("precision_casts", inputs=half_operands)
 def branch_decided_by_half_precision(x, y, z):
     """The kernel compares in float32 where eager compares what bfloat16 rounded."""
     return torch.where(x * y + z > x * 0.5, x, y * 100)
+
+
+def half_rows() -> tuple[torch.Tensor, ...]:
+    return tuple(torch.randn(shape, generator=seeded()).half() for shape in ((64, 96), (96,)))
+
+
+@case("match", inputs=half_rows)
+def softmax_of_a_rounded_result(x, b):
+    """The row's maximum is taken before rounding, which cancels in the result of the softmax."""
+    y = F.silu(x + b) * x
+    return y, torch.softmax(y, -1)
 
 
 def tiled_input() -> tuple[torch.Tensor]:
@@ -251,6 +262,16 @@ def tiled_reduction_tail_store(x):
     p = F.pad(v.permute(3, 2, 1, 0), (0, 0, 0, 58), value=0.5)
     q = F.pad(v, (0, 0, 0, 0, 0, 58), value=0.5)
     return torch.matmul(q, p)
+
+
+def out_of_range() -> tuple[torch.Tensor]:
+    return (torch.tensor([1.5, 200.0, -200.0, 300.0, -300.0, 1000.0, -2.2, 0.0] * 8),)
+
+
+@case("unspecified", inputs=out_of_range)
+def to_int8_saturates(x):
+    """pytorch#196034: vector code saturates where eager wraps; C++ leaves it open."""
+    return x.to(torch.int8)
 
 
 @case("match", inputs=lambda: (torch.randn(2, 2, generator=seeded()),))

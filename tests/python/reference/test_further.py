@@ -1,0 +1,74 @@
+"""What a fragment gives without half-precision rounding, and where PyTorch leaves a result open."""
+
+import torch
+from reference_checks import GraphBuilder, same_bits
+
+aten = torch.ops.aten
+prims = torch.ops.prims
+
+
+def outputs(worker, build, mode):
+    (run,) = worker.run(build.fragment(), build.values, modes=[mode])
+    assert run.exception == ""
+    return run.outputs
+
+
+def test_without_rounding_halves_are_float32_from_op_to_op(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([300.0, 3.1, -0.7], dtype=torch.float16))
+    y = build.input(torch.tensor([300.0, 1.3, 1e-3], dtype=torch.float16))
+    build.output(build.call(aten.div.Tensor, build.call(aten.mul.Tensor, x, y), y))
+    (unrounded,) = outputs(worker, build, "unrounded")
+    wide = [value.float() for value in build.values]
+    same_bits(unrounded, (wide[0] * wide[1] / wide[1]).half())
+
+
+def test_without_rounding_a_cast_to_half_and_back_keeps_the_value(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([1e6, 0.1]))
+    half = build.call(prims.convert_element_type.default, x, torch.float16)
+    build.output(build.call(prims.convert_element_type.default, half, torch.float32))
+    (unrounded,) = outputs(worker, build, "unrounded")
+    same_bits(unrounded, torch.tensor([1e6, 0.1]))
+
+
+def test_without_halves_the_unrounded_run_is_the_native_one(worker):
+    build = GraphBuilder()
+    x = build.input(torch.linspace(-3, 3, 100, dtype=torch.float64))
+    build.output(build.call(aten.exp.default, x))
+    same_bits(outputs(worker, build, "unrounded")[0], outputs(worker, build, "native")[0])
+
+
+def test_casts_of_floats_that_do_not_fit_are_open(worker):
+    values = [1.5, 127.9, 128.0, -128.9, -129.0, float("nan"), float("inf"), -0.5]
+    fits = [True, True, False, True, False, False, False, True]
+    build = GraphBuilder()
+    x = build.input(torch.tensor(values))
+    build.output(build.call(prims.convert_element_type.default, x, torch.int8))
+    (is_open,) = outputs(worker, build, "open")
+    assert is_open.tolist() == [not fit for fit in fits]
+
+
+def test_what_is_computed_from_an_open_result_is_open_and_nothing_else(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([[1e30, 2.0], [3.0, 4.0]]))
+    integers = build.call(prims.convert_element_type.default, x, torch.int32)
+    build.output(build.call(aten.sum.dim_IntList, integers, [1]))
+    (is_open,) = outputs(worker, build, "open")
+    assert is_open.tolist() == [True, False]
+
+
+def test_shifts_past_the_width_are_open(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([1, 1, 1, 1], dtype=torch.int32))
+    shift = build.input(torch.tensor([0, 31, 32, -1], dtype=torch.int32))
+    build.output(build.call(aten.bitwise_left_shift.Tensor, x, shift))
+    (is_open,) = outputs(worker, build, "open")
+    assert is_open.tolist() == [False, False, True, True]
+
+
+def test_a_fragment_without_open_results_has_none(worker):
+    build = GraphBuilder()
+    build.output(build.call(aten.exp.default, build.input(torch.tensor([1.0, 2.0]))))
+    (is_open,) = outputs(worker, build, "open")
+    assert is_open.tolist() == [False, False]
