@@ -15,6 +15,7 @@ import torch
 
 from fuseproof import _core
 from fuseproof._lowering import tensor_layout
+from fuseproof._sizes import SymbolPlace, symbol_values
 
 Json = dict[str, Any]
 
@@ -30,7 +31,27 @@ class Site:
     source: str
     # Values of the graph's constants that the fragment needs and that are no arguments.
     constants: list[torch.Tensor] = field(default_factory=list)
+    # Where its arguments show the graph's symbols; none when all of its sizes are fixed.
+    symbol_places: list[SymbolPlace] = field(default_factory=list)
     recorded: int = 0
+    recorded_sizes: set[tuple[Any, ...]] = field(default_factory=set)
+
+    def wants(self, args: tuple[Any, ...], calls: int) -> bool:
+        """Whether a call is to be recorded. One whose symbolic sizes are on record already would
+        show little that is new, and may keep a later one out."""
+        if self.recorded >= calls:
+            return False
+        return not self.symbol_places or _sizes_of(args) not in self.recorded_sizes
+
+    def note(self, args: tuple[Any, ...]) -> None:
+        """A call was recorded."""
+        self.recorded += 1
+        if self.symbol_places:
+            self.recorded_sizes.add(_sizes_of(args))
+
+
+def _sizes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(tuple(arg.shape) if isinstance(arg, torch.Tensor) else arg for arg in args)
 
 
 class _Storages:
@@ -64,7 +85,11 @@ def _number(value: Any) -> Json:
     """A scalar argument; JSON itself has neither NaN nor infinities."""
     if not isinstance(value, float):
         return {"integer": int(value)}
-    return {"float": value if math.isfinite(value) else str(value)}
+    return {"float": _json_float(value)}
+
+
+def _json_float(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
 
 
 class CallWriter:
@@ -74,22 +99,22 @@ class CallWriter:
         self._writer = writer
         self._inputs = inputs
 
-    def write(self, site: Site, args: tuple[Any, ...], step: int) -> None:
+    def write(
+        self, site: Site, args: tuple[Any, ...], step: int, symbols: dict[str, int | float]
+    ) -> None:
+        """`symbols`: the values that the graph's own inputs show."""
         own = site.spec["arguments"]
         if len(args) != len(own):
             raise RuntimeError(
                 f"{site.name} was called with {len(args)} arguments, its signature has {len(own)}"
             )
         storages = _Storages()
-        symbols = {}
         arguments: list[Json] = []
         for value, argument in zip(args, own, strict=True):
             if isinstance(value, torch.Tensor):
                 arguments.append(self._view(site, value, argument["role"], storages))
                 continue
             arguments.append(_number(value))
-            if isinstance(value, int) and argument["value"].isidentifier():
-                symbols[argument["value"]] = int(value)
         for constant in site.constants:
             arguments.append(self._view(site, constant, "in", storages))
         for index, storage in storages.needed.items():
@@ -100,7 +125,10 @@ class CallWriter:
             "threads": torch.get_num_threads(),
             "mxcsr": _core.mxcsr(),
             "grad_mode": torch.is_grad_enabled(),
-            "symbols": symbols,
+            "symbols": {
+                name: _json_float(value) if isinstance(value, float) else value
+                for name, value in {**symbol_values(site.symbol_places, args), **symbols}.items()
+            },
             "storages": storages.entries,
             "arguments": arguments,
         }
@@ -132,9 +160,10 @@ class CallSequence:
         self._sites = sites
         self._place = threading.local()
 
-    def begin(self) -> None:
+    def begin(self, symbols: dict[str, int | float]) -> None:
         """The graph is called: its sites come from the first on, wherever the call before ended."""
         self._place.position = 0
+        self._place.symbols = symbols
         self._place.step = getattr(self._place, "step", -1) + 1
 
     def next(self, kernel: str) -> tuple[Site, int]:
@@ -146,6 +175,11 @@ class CallSequence:
             raise RuntimeError(f"{kernel} is no kernel of this graph")
         self._place.position = found + 1
         return self._sites[found], getattr(self._place, "step", 0)
+
+    def symbols(self) -> dict[str, int | float]:
+        """What the inputs of the graph's present call show of its symbols."""
+        values: dict[str, int | float] = getattr(self._place, "symbols", {})
+        return values
 
     def _find(self, kernel: str, begin: int) -> int | None:
         for position in range(begin, len(self._sites)):
@@ -180,12 +214,15 @@ class CallRecorder:
     def __init__(
         self,
         sites: list[Site],
+        symbol_places: list[SymbolPlace],
         namespace: dict[str, Any],
         writer: CallWriter,
+        *,
         calls: int,
         report: Callable[[str], None],
     ) -> None:
         self._sites = sites
+        self._symbol_places = symbol_places
         self._namespace = namespace
         self._writer = writer
         self._calls = calls
@@ -196,6 +233,7 @@ class CallRecorder:
             site.kernel: namespace[site.kernel] for site in sites if site.kernel in namespace
         }
         self._graph_call = namespace.get("call")
+        self._is_detached = False
 
     def attach(self) -> None:
         """Before anybody has taken `call` out of the module."""
@@ -206,6 +244,7 @@ class CallRecorder:
 
     def detach(self) -> None:
         """Puts back the kernels that are still observed. Who has taken `call` keeps its wrapper."""
+        self._is_detached = True
         if self._graph_call is not None:
             self._namespace["call"] = self._graph_call
         for name, kernel in self._kernels.items():
@@ -214,21 +253,32 @@ class CallRecorder:
 
     def _announcing(self, call: Callable[..., Any]) -> Callable[..., Any]:
         begin = self._sequence.begin
+        read_symbols = self._read_symbols
 
         @functools.wraps(call)
         def announced(*args: Any, **kwargs: Any) -> Any:
-            begin()
+            begin(read_symbols(args))
             return call(*args, **kwargs)
 
         return announced
+
+    def _read_symbols(self, args: tuple[Any, ...]) -> dict[str, int | float]:
+        """Of the graph's call, which takes all of its inputs in one list."""
+        if not self._symbol_places or self._is_detached:
+            return {}
+        try:
+            return symbol_values(self._symbol_places, args[0])
+        except Exception as error:  # the program must go on
+            self._report(f"the symbolic sizes of a call could not be read: {error}")
+            return {}
 
     def _observe(self, name: str, args: tuple[Any, ...]) -> None:
         try:
             with self._lock:
                 site, step = self._sequence.next(name)
-                if site.recorded < self._calls:
-                    self._writer.write(site, args, step)
-                    site.recorded += 1
+                if site.wants(args, self._calls):
+                    self._writer.write(site, args, step, self._sequence.symbols())
+                    site.note(args)
                 if all(s.recorded >= self._calls for s in self._sites if s.kernel == name):
                     self._namespace[name] = self._kernels[name]
         except Exception as error:  # the program must go on; what was lost is on record

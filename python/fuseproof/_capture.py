@@ -35,7 +35,8 @@ class Capture:
     run:          the folder to create; an existing one is refused.
     inputs:       "real" keeps what the kernels were called with, "layout" only shapes and strides.
     byte_budget:  how many bytes of inputs may be written; None: no limit.
-    calls:        how many calls of each call site are recorded.
+    calls:        how many calls of each call site are recorded; where sizes are symbolic, calls
+                  with sizes that are not on record yet.
 
     Raises UsageError (wrong arguments, RUN exists, another capture runs), FileAccessError (RUN
     cannot be written) and UnsupportedError (torch lacks a hook) when it starts, before anything is

@@ -11,6 +11,7 @@ import torch
 from fuseproof import _core
 from fuseproof._calls import Site
 from fuseproof._kernel_record import GraphFacts
+from fuseproof._sizes import SymbolPlace
 
 Json = dict[str, Any]
 
@@ -29,6 +30,7 @@ class GraphRecord:
     lowered: Any  # _core.LoweredGraph
     document: Json | None  # None once it has been written
     constants: dict[str, torch.Tensor]
+    symbol_places: list[SymbolPlace]  # in the arguments of the graph's own call
     order: list[Json] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)  # of a main graph: those of its sub-graphs too
 
@@ -68,6 +70,7 @@ def new_record(
         lowered=_core.LoweredGraph(json.dumps(document)),
         document=document,
         constants=constants,
+        symbol_places=facts.input_places(),
     )
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 from unittest import mock
 
+import sympy
 import torch
 
 from fuseproof._lowering import (
@@ -18,16 +19,17 @@ from fuseproof._lowering import (
     origin_of,
     read_graph,
 )
+from fuseproof._sizes import Sizes, SymbolPlace, place_of_number, places_in
 from fuseproof._torch_hooks import internals
 
 
-def location(value: Any) -> tuple[str, Json | None] | None:
+def location(value: Any, sizes: Sizes) -> tuple[str, Json | None] | None:
     """(buffer, view or None for the whole buffer) of a lowered value; None when it lies nowhere."""
     ir = internals().ir
     if isinstance(value, ir.TensorBox):
         value = value.data
     if isinstance(value, ir.ReinterpretView):
-        view = buffer_layout(value.get_layout())
+        view = buffer_layout(value.get_layout(), sizes)
         return (value.get_name(), view) if view is not None else None
     if isinstance(value, ir.StorageBox):
         value = value.data
@@ -36,11 +38,18 @@ def location(value: Any) -> tuple[str, Json | None] | None:
     return None  # not realised, or a view that only an index expression describes
 
 
+# A number that is passed says more than a tensor's shape, and that more than its strides, which
+# mean nothing where a size is one.
+_FIELDS = ("number", "shape", "strides")
+_NO_LAYOUT: Json = {"shape": [], "strides": []}
+
+
 class GraphFacts:
     """What is the same for all kernels of a graph once it has been scheduled."""
 
     def __init__(self, graph: Any, values: dict[Any, Any]) -> None:
         self.graph = graph
+        self.sizes = Sizes(graph)
         self.real_names: dict[str, str] = graph.scheduler.mutation_real_name
         self.order = node_order(graph)
         self.locations: list[Json] = []
@@ -48,7 +57,7 @@ class GraphFacts:
         for node, value in values.items():
             if isinstance(value, (list, tuple)):
                 continue
-            place = location(value)
+            place = location(value, self.sizes)
             if place is None:
                 continue
             buffer, view = place
@@ -71,13 +80,35 @@ class GraphFacts:
         """The record of the whole graph. `constants`: the values of its get_attr nodes."""
         graph = self.graph
         buffers = [*graph.graph_inputs, *graph.constants, *graph.name_to_buffer]
-        document = read_graph(graph, constants)
+        document = read_graph(graph, constants, self.sizes)
         return {
             **document,
             "mutations": {**self._functional_mutations(), **document["mutations"]},
             "locations": self.locations,
             "buffers": {name: self._buffer(name) for name in buffers},
         }
+
+    def input_places(self) -> list[SymbolPlace]:
+        """Where the arguments of the graph's own call show its symbols."""
+        places = []
+        for position, name in enumerate(self.graph.graph_input_names):
+            value = self.graph.graph_inputs.get(name)
+            if isinstance(value, sympy.Expr):
+                places += place_of_number(position, self.sizes.text(value))
+            else:
+                places += places_in(position, self._buffer(name).get("layout", _NO_LAYOUT))
+        return sorted(places, key=lambda place: _FIELDS.index(place.field))
+
+    def argument_places(self, arguments: list[Json]) -> list[SymbolPlace]:
+        """The same for a call of a kernel."""
+        places = []
+        for position, argument in enumerate(arguments):
+            if argument["use"] == "size":
+                places += place_of_number(position, argument["value"])
+            else:
+                layout = self._buffer(argument["value"]).get("layout", _NO_LAYOUT)
+                places += places_in(position, layout)
+        return sorted(places, key=lambda place: _FIELDS.index(place.field))
 
     def _functional_mutations(self) -> dict[str, list[str]]:
         """Calls that write into no argument of theirs but are lowered to a copy that is then
@@ -97,11 +128,11 @@ class GraphFacts:
         buffer = self.graph.try_get_buffer(name)
         if isinstance(getattr(buffer, "layout", None), internals().ir.NonOwningLayout):
             result["base"] = buffer.layout.view.get_name()
-            view = buffer_layout(buffer.layout.view.get_layout())
+            view = buffer_layout(buffer.layout.view.get_layout(), self.sizes)
             if view is not None:
                 result["base_view"] = view
         try:
-            layout = buffer_layout(buffer.get_layout())
+            layout = buffer_layout(buffer.get_layout(), self.sizes)
         except (AttributeError, NotImplementedError):
             layout = None  # a symbolic size that is a graph input, say
         if layout is not None:
@@ -132,7 +163,7 @@ class GraphFacts:
             if len(operands(nodes[name])) != len(operation.inputs):
                 continue
             for index, value in enumerate(operation.inputs):
-                place = location(value) if isinstance(value, ir.IRNode) else None
+                place = location(value, self.sizes) if isinstance(value, ir.IRNode) else None
                 if place is None:
                     continue
                 view = {} if place[1] is None else {"view": place[1]}
@@ -175,7 +206,7 @@ def _is_live(buffer: Any, kernel_nodes: set[str]) -> bool:
     )
 
 
-def _copy(scheduler_node: Any, buffer: Any) -> Json | None:
+def _copy(sizes: Sizes, scheduler_node: Any, buffer: Any) -> Json | None:
     """What a buffer copies, when its loop body is one load and one store."""
     ir = internals().ir
     computed = buffer.node
@@ -191,36 +222,39 @@ def _copy(scheduler_node: Any, buffer: Any) -> Json | None:
     if len(reads) != 1 or not isinstance(reads[0], internals().MemoryDep):
         return None
     linear = _linear(reads[0].index, read_writes.range_vars)
-    shape = [_number(size) for size in computed.get_size()]
-    if linear is None or None in shape:
+    if linear is None:
         return None
     steps, offset = linear
+    shape = [sizes.text(size) for size in computed.get_size()]
     # Dimensions of size one have no variable.
     if len(steps) != sum(size != 1 for size in shape):
         return None
-    remaining = iter(steps)
+    remaining = map(sizes.text, steps)
     view = {
         "dtype": dtype_name(computed.get_dtype()),
         "shape": shape,
         "strides": [1 if size == 1 else next(remaining) for size in shape],
-        "offset": offset,
+        "offset": sizes.text(offset),
     }
     return {"source": reads[0].name, "view": view}
 
 
-def _number(value: Any) -> int | None:
-    return int(value) if getattr(value, "is_Integer", isinstance(value, int)) else None
-
-
-def _linear(index: Any, variables: list[Any]) -> tuple[list[int], int] | None:
+def _linear(index: Any, variables: list[Any]) -> tuple[list[Any], Any] | None:
     """(coefficient of each variable, constant) of a linear index expression; none is negative."""
-    constant = _number(index.subs({variable: 0 for variable in variables}))
-    coefficients = [_number(index.coeff(variable)) for variable in variables]
-    factors = [factor for factor in coefficients if factor is not None and factor >= 0]
-    if constant is None or constant < 0 or len(factors) < len(variables):
+    expanded = sympy.expand(index)
+    constant = expanded.subs({variable: 0 for variable in variables})
+    factors = [expanded.coeff(variable) for variable in variables]
+    rest = expanded - constant - sum(f * v for f, v in zip(factors, variables, strict=True))
+    is_linear = sympy.expand(rest) == 0 and not any(f.has(*variables) for f in factors)
+    if not is_linear or any(_may_be_negative(number) for number in (*factors, constant)):
         return None
-    rest = index - constant - sum(f * v for f, v in zip(factors, variables, strict=True))
-    return (factors, constant) if rest == 0 else None
+    return factors, constant
+
+
+def _may_be_negative(number: Any) -> bool:
+    if number.is_nonnegative is None:  # "s0 - 1"
+        return bool(number.could_extract_minus_sign())
+    return not number.is_nonnegative
 
 
 def _step(facts: GraphFacts, scheduler_node: Any, kernel_nodes: set[str]) -> Json:
@@ -239,7 +273,7 @@ def _step(facts: GraphFacts, scheduler_node: Any, kernel_nodes: set[str]) -> Jso
             "is_live": _is_live(buffer, kernel_nodes),
             "is_stored": name not in removed,
         }
-        copy = _copy(scheduler_node, buffer)
+        copy = _copy(facts.sizes, scheduler_node, buffer)
         if copy is not None:
             write["copy"] = copy
         if name in facts.pieces:

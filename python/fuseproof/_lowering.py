@@ -9,22 +9,20 @@ import math
 import operator
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch.fx import Node
 
 from fuseproof import _core
-from fuseproof._torch_hooks import hints, internals
+from fuseproof._sizes import SYMBOLIC, Sizes
+from fuseproof._torch_hooks import internals
 
 Json = dict[str, Any]
 
 _TORCH_FOLDER = os.path.dirname(torch.__file__) + os.sep
 _FRAME = re.compile(r'  File "(?P<file>.+)", line (?P<line>\d+), in .*\n(?P<text>[^\n]*)')
-
-
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class Unserializable(Exception):
@@ -35,55 +33,55 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def layout(dtype: torch.dtype, shape: Any, strides: Any, offset: Any) -> Json | None:
-    """None when a number has no hint or the dtype has no name in the records."""
-    numbers = [hints(value) for value in (*shape, *strides, offset)]
-    if None in numbers or not _core.knows_dtype(dtype_name(dtype)):
+def layout(
+    dtype: torch.dtype, shape: Any, strides: Any, offset: Any, number: Callable[[Any], int | str]
+) -> Json | None:
+    """None when the dtype has no name in the records. `number` writes a size as plain data."""
+    if not _core.knows_dtype(dtype_name(dtype)):
         return None
-    rank = len(shape)
     return {
         "dtype": dtype_name(dtype),
-        "shape": numbers[:rank],
-        "strides": numbers[rank:-1],
-        "offset": numbers[-1],
+        "shape": [number(size) for size in shape],
+        "strides": [number(stride) for stride in strides],
+        "offset": number(offset),
     }
 
 
-def tensor_layout(value: object) -> Json | None:
+def tensor_layout(value: object, number: Callable[[Any], int | str] = int) -> Json | None:
+    """Of a tensor; with the `Sizes.text` of its graph for one that may have symbolic sizes."""
     if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
         return None
-    return layout(value.dtype, value.shape, value.stride(), value.storage_offset())
+    return layout(value.dtype, value.shape, value.stride(), value.storage_offset(), number)
 
 
-def buffer_layout(buffer_layout: Any) -> Json | None:
-    """Of one of Inductor's layouts; None unless every size is a number."""
+def buffer_layout(buffer_layout: Any, sizes: Sizes) -> Json | None:
+    """Of one of Inductor's layouts; None when it is no strided one."""
     try:
         size, stride = list(buffer_layout.size), list(buffer_layout.stride)
-        numbers = [int(value) for value in (*size, *stride, getattr(buffer_layout, "offset", 0))]
     except (AttributeError, TypeError, AssertionError, NotImplementedError):
-        return None  # no strided layout, or symbolic
-    return layout(buffer_layout.dtype, numbers[: len(size)], numbers[len(size) : -1], numbers[-1])
+        return None
+    offset = getattr(buffer_layout, "offset", 0)
+    return layout(buffer_layout.dtype, size, stride, offset, sizes.text)
 
 
 # --- The FX graph ---------------------------------------------------------------------------------
 
 
-def argument(value: Any) -> Any:
+def argument(value: Any, sizes: Sizes) -> Any:
     """An argument of a node in the JSON of src/graph/graph.h."""
     if isinstance(value, (list, tuple)):
-        return [argument(element) for element in value]
+        return [argument(element, sizes) for element in value]
     if value is None or isinstance(value, (bool, str)):
         return value
-    if isinstance(value, _SYMBOLIC):
-        return _symbol(value)
+    if isinstance(value, SYMBOLIC):
+        return _symbol(value, sizes)
     return _number_or_constant(value)
 
 
-def _symbol(value: Any) -> Json:
+def _symbol(value: Any, sizes: Sizes) -> Json:
     hint = value.node.hint
-    if not isinstance(value, torch.SymInt) or not isinstance(hint, int):
-        raise Unserializable(f"the symbolic number {value} has no integer hint")
-    return {"symbol": str(value.node.expr), "hint": hint}
+    known = {"hint": hint} if type(hint) is int else {}
+    return {"symbol": str(sizes.text(value)), **known}
 
 
 _CONSTANTS = {
@@ -165,23 +163,26 @@ def source_of(node: Node) -> Json | None:
 _KINDS = {"placeholder": "placeholder", "get_attr": "constant", "output": "output"}
 
 
-def _node(node: Node, constants: dict[str, torch.Tensor]) -> Json:
+def _node(node: Node, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
     value = node.meta.get("val", constants.get(node.name))
     is_tuple = isinstance(value, (list, tuple))
     parts: Any = value if is_tuple else [value] if isinstance(value, torch.Tensor) else []
     result: Json = {
         "name": node.name,
         "kind": _KINDS.get(node.op, "call"),
-        "values": [tensor_layout(part) for part in parts],
+        "values": [tensor_layout(part, sizes.text) for part in parts],
         "is_tuple": is_tuple,
     }
+    if isinstance(value, SYMBOLIC):
+        result["number"] = _symbol(value, sizes)
     if node.op == "get_attr":
         result["target"] = str(node.target)
     elif node.op not in ("placeholder", "output"):
         result["target"] = target_name(node)
     if node.op not in ("placeholder", "get_attr"):
-        result["arguments"] = [argument(value) for value in node.args]
-        result["keywords"] = {name: argument(value) for name, value in node.kwargs.items()}
+        result["arguments"] = [argument(value, sizes) for value in node.args]
+        keywords = node.kwargs.items()
+        result["keywords"] = {name: argument(value, sizes) for name, value in keywords}
     source = source_of(node)
     if source is not None:
         result["source"] = source
@@ -193,17 +194,17 @@ def _symbolic_numbers(node: Node) -> list[Any]:
     value = node.meta.get("val")
     parts = list(value) if isinstance(value, (list, tuple)) else [value]
     parts += [size for part in parts if isinstance(part, torch.Tensor) for size in part.shape]
-    return [part for part in parts if isinstance(part, _SYMBOLIC)]
+    return [part for part in parts if isinstance(part, SYMBOLIC)]
 
 
-def read_graph(graph: Any, constants: dict[str, torch.Tensor]) -> Json:
+def read_graph(graph: Any, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
     """The lowered graph. `constants`: the values of its get_attr nodes, by node name."""
     nodes, mutations, problems = [], {}, {}
     symbols: dict[str, int] = {}
     is_static = True
     for node in graph.module.graph.nodes:
         try:
-            nodes.append(_node(node, constants))
+            nodes.append(_node(node, constants, sizes))
         except Unserializable as problem:
             problems[node.name] = str(problem)
             bare = {"name": node.name, "kind": _KINDS.get(node.op, "call"), "values": []}

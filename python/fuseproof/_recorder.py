@@ -118,7 +118,12 @@ class Recorder:
                         json.dumps(site.spec), json.dumps(site.fragment), site.source, path
                     )
             recorder = CallRecorder(
-                record.sites, vars(module), self._call_writer, self._calls, self._report_call
+                record.sites,
+                record.symbol_places,
+                vars(module),
+                self._call_writer,
+                calls=self._calls,
+                report=self._report_call,
             )
             recorder.attach()
             self._call_recorders.append(recorder)

@@ -39,7 +39,7 @@ def new_site(
     ]
     origins = {node for step in kernel_record["steps"] for node in step["origins"]}
     spec = {
-        "version": "1.0",
+        "version": "1.1",
         "kernel": kernel,
         "site": name,
         "graph": record.id,
@@ -69,6 +69,7 @@ def new_site(
         sliced["fragment"],
         kernel_source(source, kernel, is_cpp_wrapper),
         constants,
+        record.facts.argument_places(kernel_record["arguments"]),
     )
 
 

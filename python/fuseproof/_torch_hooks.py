@@ -239,12 +239,3 @@ class Hooks:
             return original(*args, **kwargs)
 
         return check_cacheable
-
-
-def hints(value: Any) -> int | None:
-    """A size as a plain number: itself, or the hint of a symbolic one. Only reads: `int()` of a
-    symbolic size would add a guard."""
-    if isinstance(value, torch.SymInt):
-        hint = value.node.hint
-        return hint if isinstance(hint, int) else None
-    return int(value)

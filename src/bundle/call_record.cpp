@@ -111,9 +111,11 @@ Json to_json(const CallRecord& record) {
   for (const CallArgument& argument : record.arguments) {
     arguments.push_back(argument_to_json(argument));
   }
+  Json symbols = Json::object();
+  for (const auto& [name, value] : record.symbols) symbols[name] = to_json(value);
   return {{"index", record.index},           {"step", record.step},
           {"threads", record.threads},       {"mxcsr", record.mxcsr},
-          {"grad_mode", record.grad_mode},   {"symbols", record.symbols},
+          {"grad_mode", record.grad_mode},   {"symbols", std::move(symbols)},
           {"storages", std::move(storages)}, {"arguments", std::move(arguments)}};
 }
 
@@ -126,7 +128,7 @@ CallRecord call_record_from_json(const JsonObject& object) {
   record.grad_mode = object.boolean("grad_mode");
   const JsonObject symbols = object.object("symbols");
   for (const auto& [name, value] : symbols.value().items()) {
-    record.symbols[name] = symbols.integer(name);
+    record.symbols[name] = number_from_json(value, symbols.where() + ": field `" + name + "`");
   }
   for (const JsonObject& storage : object.objects("storages")) {
     record.storages.push_back(storage_from_json(storage));

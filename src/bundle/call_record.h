@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/expression_value.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "tensor/layout.h"
@@ -45,7 +45,9 @@ struct CallRecord {
   std::uint32_t mxcsr =
       0x1f80;  // x86 control word (FTZ, DAZ, rounding); its status bits are cleared
   bool grad_mode = false;
-  std::map<std::string, std::int64_t> symbols;
+  // What the graph's symbols (sizes, mostly) stand for in this call; those that could be read off
+  // the graph's inputs or the kernel's arguments.
+  SymbolValues symbols;
   std::vector<CallStorage> storages;
   // Those of KernelSpec::arguments, then the graph's constants that the fragment needs and the
   // kernel is not passed (Inductor writes small ones into the code). FragmentInput::argument counts

@@ -15,7 +15,7 @@
 namespace fuseproof {
 
 inline constexpr int kBundleVersionMajor = 1;
-inline constexpr int kBundleVersionMinor = 0;
+inline constexpr int kBundleVersionMinor = 1;
 
 enum class ArgumentRole : std::uint8_t { kIn, kOut, kInOut, kSize };
 

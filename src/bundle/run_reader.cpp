@@ -101,11 +101,20 @@ void require_kinds(const SiteBundle& site, const CallRecord& record, const JsonO
   }
 }
 
+bool has_values(const SymbolicLayout& layout, const SymbolValues& symbols) {
+  std::set<std::string> needed;
+  collect_symbols(layout, needed);
+  return std::all_of(needed.begin(), needed.end(),
+                     [&](const std::string& symbol) { return symbols.contains(symbol); });
+}
+
 void require_view_fits(const SiteBundle& site, const CallRecord& record, std::int64_t index,
-                       const std::optional<Layout>& view, const std::string& field) {
+                       const std::optional<SymbolicLayout>& view, const std::string& field) {
   const CallArgument& argument = record.arguments[static_cast<std::size_t>(index)];
   if (!view || argument.kind != CallArgument::Kind::kTensor) return;
-  const std::uint64_t needed = required_storage_bytes(*view);
+  if (!has_values(*view, record.symbols)) return;  // a check says so
+  const std::string where = (site.folder / "fragment.json").string() + ": `" + field + ".layout`";
+  const std::uint64_t needed = required_storage_bytes(resolved(*view, record.symbols, where));
   if (needed == 0) return;
   const std::uint64_t begin =
       static_cast<std::uint64_t>(argument.layout.offset) * dtype_size_bytes(argument.layout.dtype);

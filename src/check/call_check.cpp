@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "check/image.h"
@@ -27,6 +28,24 @@ std::string user_line(const SiteBundle& site) {
   return "";
 }
 
+SiteResult described(const SiteBundle& site, std::int64_t call) {
+  SiteResult result;
+  result.address = site.address;
+  result.kernel = site.spec.kernel;
+  result.user_line = user_line(site);
+  result.call = call;
+  return result;
+}
+
+// "u0, u1": symbols that the fragment needs and of which the call record has no value.
+std::string missing_symbols(const SiteBundle& site, const CallRecord& call) {
+  std::vector<std::string> missing;
+  for (const std::string& symbol : symbols_of(site.fragment)) {
+    if (!call.symbols.contains(symbol)) missing.push_back(symbol);
+  }
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
 constexpr int kSingleBits = 24;  // of float32's significand
 
 // What rounds on the way to an output.
@@ -38,7 +57,7 @@ struct Rounding {
 
 int coarsest_bits(const Node& node) {
   int bits = 0;
-  for (const std::optional<Layout>& value : node.values) {
+  for (const std::optional<SymbolicLayout>& value : node.values) {
     const int own = value ? dtype_significand_bits(value->dtype) : 0;
     if (own > 0) bits = bits == 0 ? own : std::min(bits, own);
   }
@@ -71,19 +90,15 @@ Rounding rounding_before(const Graph& graph, const std::string& target) {
 // One check of one call. Holds what its steps share.
 class CallCheck {
  public:
-  CallCheck(const RunReader& run, const SiteBundle& site, std::int64_t index, KernelRunner& kernels,
+  CallCheck(const RunReader& run, const SiteBundle& site, CallRecord call, KernelRunner& kernels,
             ReferenceRunner& reference, const CheckSettings& settings)
       : site_(site),
-        call_(run.read_call(site, index)),
+        call_(std::move(call)),
         image_(run, site, call_),
         kernels_(kernels),
         reference_(reference),
-        settings_(settings) {
-    result_.address = site.address;
-    result_.kernel = site.spec.kernel;
-    result_.user_line = user_line(site);
-    result_.call = index;
-  }
+        settings_(settings),
+        result_(described(site, call_.index)) {}
 
   SiteResult run() {
     if (!image_.missing_inputs().empty()) {
@@ -159,7 +174,7 @@ class CallCheck {
   OutputSide kernel_side(const Arena& arena, const FragmentOutput& output) const {
     const CallArgument& argument = call_.arguments[static_cast<std::size_t>(output.argument)];
     OutputSide side;
-    side.layout = layout_in_storage(argument, output.layout);
+    side.layout = layout_in_storage(call_, output);
     side.packed = gather(arena.storage(static_cast<std::size_t>(argument.storage)), side.layout);
     return side;
   }
@@ -347,7 +362,16 @@ class CallCheck {
 SiteResult check_call(const RunReader& run, const SiteBundle& site, std::int64_t call_index,
                       KernelRunner& kernels, ReferenceRunner& reference,
                       const CheckSettings& settings) {
-  return CallCheck(run, site, call_index, kernels, reference, settings).run();
+  CallRecord call = run.read_call(site, call_index);
+  if (const std::string missing = missing_symbols(site, call); !missing.empty()) {
+    SiteResult result = described(site, call_index);
+    result.message = fmt::format(
+        "its sizes depend on {}, of which the call record has no value: neither the graph's inputs "
+        "nor the kernel's arguments give it",
+        missing);
+    return result;
+  }
+  return CallCheck(run, site, std::move(call), kernels, reference, settings).run();
 }
 
 }  // namespace fuseproof

@@ -57,13 +57,15 @@ SiteResult checked_or_explained(const SiteAddress& address, Check&& check) {
   }
 }
 
-// The worse of two calls' results. An error of either stays, beside what the other found.
+// The worse of two calls' results. An error of either stays, beside what the other found; so does
+// that one of them was not judged.
 SiteResult combined(SiteResult a, SiteResult b) {
   const bool is_b = is_worse(b, a);
   SiteResult& kept = is_b ? b : a;
   const SiteResult& other = is_b ? a : b;
-  if (other.error && !kept.error) {
-    kept.error = other.error;
+  const bool is_judged = kept.verdict != Verdict::kNotChecked;
+  if (other.error && !kept.error) kept.error = other.error;
+  if (other.error || (is_judged && other.verdict == Verdict::kNotChecked)) {
     kept.notes.push_back(fmt::format("call {}: {}", other.call, other.message));
   }
   return std::move(kept);
@@ -93,6 +95,7 @@ SiteResult check_site(const RunReader& run, const SiteAddress& address, Workbenc
     return unjudged(site, Verdict::kNotChecked, "no call of it was recorded");
   }
   SiteResult result = check_calls(run, site, workbench, settings);
+  result.calls = std::ssize(site.calls);
   if (!prepared.message.empty()) result.notes.push_back(prepared.message);
   return result;
 }

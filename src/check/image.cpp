@@ -23,7 +23,7 @@ std::vector<Layout> written_views(const SiteBundle& site, const CallRecord& call
   std::vector<Layout> views;
   for (const FragmentOutput& output : site.fragment.outputs) {
     if (output.argument != static_cast<std::int64_t>(index)) continue;
-    views.push_back(layout_in_storage(call.arguments[index], output.layout));
+    views.push_back(layout_in_storage(call, output));
   }
   if (views.empty()) views.push_back(call.arguments[index].layout);
   return views;
@@ -31,9 +31,11 @@ std::vector<Layout> written_views(const SiteBundle& site, const CallRecord& call
 
 }  // namespace
 
-Layout layout_in_storage(const CallArgument& argument, const std::optional<Layout>& relative) {
-  if (!relative) return argument.layout;
-  Layout layout = *relative;
+Layout layout_in_storage(const CallRecord& call, const FragmentOutput& output) {
+  const CallArgument& argument = call.arguments[static_cast<std::size_t>(output.argument)];
+  if (!output.layout) return argument.layout;
+  Layout layout = resolved(*output.layout, call.symbols,
+                           fmt::format("the fragment's output `{}`", output.buffer));
   layout.offset += argument.layout.offset;
   return layout;
 }

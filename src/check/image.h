@@ -79,7 +79,7 @@ class CallImage {
 };
 
 // The layout of a fragment output in its storage at this call: the argument's own view, or the part
-// of it that the fragment names.
-Layout layout_in_storage(const CallArgument& argument, const std::optional<Layout>& relative);
+// of it that the fragment names. Throws kBadInput when the call's symbols make no layout of it.
+Layout layout_in_storage(const CallRecord& call, const FragmentOutput& output);
 
 }  // namespace fuseproof

@@ -71,6 +71,7 @@ Json to_json(const SiteResult& result) {
                {"deciding_output", deciding == nullptr ? "" : deciding->argument},
                {"user_line", result.user_line},
                {"call", result.call},
+               {"calls", result.calls},
                {"kernel_time_ns", result.kernel_time_ns},
                {"notes", result.notes},
                {"outputs", std::move(outputs)}};

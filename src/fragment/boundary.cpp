@@ -67,12 +67,12 @@ std::optional<std::int64_t> KernelBoundary::entry_argument(const std::string& bu
   return std::nullopt;
 }
 
-std::optional<Layout> KernelBoundary::layout_in_argument(const std::string& buffer,
-                                                         std::int64_t argument) const {
+std::optional<SymbolicLayout> KernelBoundary::layout_in_argument(const std::string& buffer,
+                                                                 std::int64_t argument) const {
   const std::string& passed = record_.arguments[static_cast<std::size_t>(argument)].value;
   if (buffer == passed) return std::nullopt;
-  const std::optional<Layout>& layout = lowered_.buffer_layout(buffer);
-  const std::optional<Layout>& passed_layout = lowered_.buffer_layout(passed);
+  const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(buffer);
+  const std::optional<SymbolicLayout>& passed_layout = lowered_.buffer_layout(passed);
   if (!layout) return std::nullopt;
   if (passed_layout && passed_layout->dtype == layout->dtype &&
       passed_layout->shape == layout->shape && passed_layout->strides == layout->strides) {
@@ -144,8 +144,8 @@ std::vector<std::string> operands(const Node& node) {
   return names;
 }
 
-Layout relative_view(Layout view, const std::optional<Layout>& buffer) {
-  if (buffer) view.offset -= buffer->offset;
+SymbolicLayout relative_view(SymbolicLayout view, const std::optional<SymbolicLayout>& buffer) {
+  if (buffer) view.offset = view.offset - buffer->offset;
   return view;
 }
 

@@ -41,7 +41,8 @@ class KernelBoundary {
 
   // The layout of a buffer relative to the start of an argument; nothing when it is the argument's
   // own or unknown.
-  std::optional<Layout> layout_in_argument(const std::string& buffer, std::int64_t argument) const;
+  std::optional<SymbolicLayout> layout_in_argument(const std::string& buffer,
+                                                   std::int64_t argument) const;
 
  private:
   void add_computed(const std::string& buffer);
@@ -66,6 +67,6 @@ std::vector<std::string> operands(const Node& node);
 
 // A view that counts from the start of its buffer, made relative to where the buffer's own first
 // element is.
-Layout relative_view(Layout view, const std::optional<Layout>& buffer);
+SymbolicLayout relative_view(SymbolicLayout view, const std::optional<SymbolicLayout>& buffer);
 
 }  // namespace fuseproof

@@ -45,9 +45,9 @@ Json to_json(const FragmentOutput& output) {
   return json;
 }
 
-std::optional<Layout> optional_layout(const JsonObject& object) {
+std::optional<SymbolicLayout> optional_layout(const JsonObject& object) {
   if (!object.has("layout")) return std::nullopt;
-  return layout_from_json(object.object("layout"));
+  return symbolic_layout_from_json(object.object("layout"));
 }
 
 std::int64_t argument_index(const JsonObject& object) {
@@ -75,6 +75,23 @@ FragmentOutput output_from_json(const JsonObject& object, const Graph& graph) {
 }
 
 }  // namespace
+
+std::set<std::string> symbols_of(const Fragment& fragment) {
+  std::set<std::string> symbols;
+  const auto add = [&](const Symbol& symbol) { symbols.merge(symbols_in(symbol.expression)); };
+  for (const Node& node : fragment.graph.nodes) {
+    if (node.number && node.kind == NodeKind::kPlaceholder) add(*node.number);
+    for (const Argument& argument : node.arguments) for_each_symbol(argument, add);
+    for (const NamedArgument& keyword : node.keywords) for_each_symbol(keyword.argument, add);
+  }
+  for (const FragmentInput& input : fragment.inputs) {
+    if (input.layout) collect_symbols(*input.layout, symbols);
+  }
+  for (const FragmentOutput& output : fragment.outputs) {
+    if (output.layout) collect_symbols(*output.layout, symbols);
+  }
+  return symbols;
+}
 
 Json to_json(const Fragment& fragment) {
   Json json = {

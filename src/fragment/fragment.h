@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct FragmentInput {
   // appends to them.
   std::int64_t argument = 0;
   // Relative to the argument's view; absent: the whole argument as it is at run time.
-  std::optional<Layout> layout;
+  std::optional<SymbolicLayout> layout;
 };
 
 // How an output of the kernel is checked.
@@ -38,19 +39,25 @@ struct FragmentOutput {
   OutputSource source = OutputSource::kUnchecked;
   // kFx: the node of the fragment's graph whose value it is; a placeholder when the kernel copies.
   std::string node;
-  std::optional<Layout> layout;  // of the written view, relative to the argument's view
+  std::optional<SymbolicLayout> layout;  // of the written view, relative to the argument's view
   // Something outside the kernel reads it. A temporary that only crosses loop nests does not.
   bool is_live = true;
   std::string reason;  // kUnchecked: why
 };
 
 struct Fragment {
-  Graph graph;  // placeholders, constants, calls; no output node
+  // Placeholders, constants, calls; no output node. A placeholder with a `number` is bound to no
+  // argument: its value follows from the call's symbols.
+  Graph graph;
   std::vector<FragmentInput> inputs;
   std::vector<FragmentOutput> outputs;
   // Why no reference exists for this kernel; empty when at least one output is checked.
   std::string failure;
 };
+
+// The symbols whose values a call must have for the fragment to be run and its outputs found.
+// Throws kUnsupported for an expression that cannot be read.
+std::set<std::string> symbols_of(const Fragment& fragment);
 
 Json to_json(const Fragment& fragment);
 Fragment fragment_from_json(const JsonObject& object);

@@ -22,9 +22,9 @@ ArgumentUse argument_use_from_json(const JsonObject& object) {
   object.fail("use", "is none of in, out, inout, size");
 }
 
-std::optional<Layout> optional_layout(const JsonObject& object, std::string_view key) {
+std::optional<SymbolicLayout> optional_layout(const JsonObject& object, std::string_view key) {
   if (!object.has(key)) return std::nullopt;
-  return layout_from_json(object.object(key));
+  return symbolic_layout_from_json(object.object(key));
 }
 
 OperandRef operand_from_json(const JsonObject& object) {
@@ -39,7 +39,7 @@ RecordedWrite write_from_json(const JsonObject& object) {
   write.is_stored = object.boolean_or("is_stored", true);
   if (object.has("copy")) {
     const JsonObject copy = object.object("copy");
-    write.copy = BufferCopy{copy.string("source"), layout_from_json(copy.object("view"))};
+    write.copy = BufferCopy{copy.string("source"), symbolic_layout_from_json(copy.object("view"))};
   }
   if (object.has("piece")) write.piece = operand_from_json(object.object("piece"));
   if (object.has("consumers")) {
@@ -144,8 +144,8 @@ const std::string& LoweredGraph::real_name(const std::string& buffer) const {
   return found == buffers.end() ? buffer : found->second.real;
 }
 
-const std::optional<Layout>& LoweredGraph::buffer_layout(const std::string& buffer) const {
-  static const std::optional<Layout> kUnknown;
+const std::optional<SymbolicLayout>& LoweredGraph::buffer_layout(const std::string& buffer) const {
+  static const std::optional<SymbolicLayout> kUnknown;
   const auto found = buffers.find(buffer);
   return found == buffers.end() ? kUnknown : found->second.layout;
 }
@@ -172,7 +172,6 @@ LoweredGraph lowered_graph_from_json(const JsonObject& object) {
   for (std::string& node : object.strings("external_nodes")) {
     lowered.external_nodes.insert(std::move(node));
   }
-  lowered.is_static = object.boolean("is_static");
   for (const JsonObject& location : object.objects("locations")) {
     lowered.locations.push_back(
         {location.string("node"), location.string("buffer"), optional_layout(location, "view")});

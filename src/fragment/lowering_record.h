@@ -25,20 +25,20 @@ namespace fuseproof {
 struct ValueLocation {
   std::string node;
   std::string buffer;
-  std::optional<Layout> view;  // absent: the whole buffer, as it is
+  std::optional<SymbolicLayout> view;  // absent: the whole buffer, as it is
 };
 
 struct RecordedBuffer {
-  std::optional<Layout> layout;  // absent when it is symbolic or of a dtype without a name
+  std::optional<SymbolicLayout> layout;  // absent when it has none, or a dtype without a name
   std::string origin;  // the FX node that the lowering holds to be its origin; may be empty
   std::string real;    // the name that owns its storage; mostly its own
   std::string base;    // the buffer that it is a part of (a piece of a concatenation); or ""
-  std::optional<Layout> base_view;  // where in the base
+  std::optional<SymbolicLayout> base_view;  // where in the base
 };
 
 // The graph as it was lowered. JSON:
 //   {"graph": {…}, "mutations": {"copy_": ["arg0_1"]}, "problems": {"node": "why"},
-//    "external_nodes": ["mm"], "is_static": true, "locations": [{"node", "buffer", "view"?}],
+//    "external_nodes": ["mm"], "locations": [{"node", "buffer", "view"?}],
 //    "buffers": {"buf0": {"layout"?, "origin"?, "real"?, "base"?,
 //    "base_view"?}}}
 struct LoweredGraph {
@@ -51,7 +51,6 @@ struct LoweredGraph {
   std::map<std::string, std::string> problems;
   // Nodes that a kernel of a library computes (mm, convolution), not generated code.
   std::set<std::string> external_nodes;
-  bool is_static = true;
   std::vector<ValueLocation> locations;
   std::unordered_map<std::string, RecordedBuffer> buffers;
 
@@ -67,7 +66,7 @@ struct LoweredGraph {
   const std::string& computing_call(const std::string& node) const;
   // The owner of a buffer's storage.
   const std::string& real_name(const std::string& buffer) const;
-  const std::optional<Layout>& buffer_layout(const std::string& buffer) const;
+  const std::optional<SymbolicLayout>& buffer_layout(const std::string& buffer) const;
 
   // The owner of the storage in which a node's value lies; empty when it lies nowhere.
   std::string storage_of(const std::string& node) const;
@@ -102,14 +101,14 @@ struct RecordedRead {
 // A buffer that merely copies another one element by element, perhaps with other strides.
 struct BufferCopy {
   std::string source;
-  Layout view;  // of the source, in the order of the copy's own dimensions
+  SymbolicLayout view;  // of the source, in the order of the copy's own dimensions
 };
 
 // Argument `index` (counting tensors alone) of an FX call.
 struct OperandRef {
   std::string node;
   std::int64_t index = 0;
-  std::optional<Layout> view;  // how that call reads the buffer; absent: the whole buffer
+  std::optional<SymbolicLayout> view;  // how that call reads the buffer; absent: the whole buffer
 };
 
 struct RecordedWrite {

@@ -12,6 +12,11 @@ bool is_operator(const std::string& target) {
   return target == "getitem" || !target.starts_with("python:");
 }
 
+// A tensor without elements, whatever the symbols are.
+bool is_empty(const Node& node) {
+  return node.values.size() == 1 && node.values[0] && element_count(*node.values[0]) == Size(0);
+}
+
 class OutputSlicer {
  public:
   OutputSlicer(const LoweredGraph& lowered, const KernelBoundary& boundary)
@@ -45,6 +50,14 @@ class OutputSlicer {
         return fail(fmt::format("an input without metadata: {}", node.name));
       }
       slice_.inputs[position] = *std::move(input);
+      return;
+    }
+    if (node.number) {
+      slice_.numbers.insert(position);
+      return;
+    }
+    if (is_empty(node)) {
+      slice_.empties.insert(position);
       return;
     }
     switch (node.kind) {

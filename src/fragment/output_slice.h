@@ -18,6 +18,10 @@ struct Slice {
   std::set<std::size_t> calls;
   std::set<std::size_t> constants;
   std::map<std::size_t, FragmentInput> inputs;
+  // Symbolic numbers: what computes them need not be in the fragment, the symbols' values tell.
+  std::set<std::size_t> numbers;
+  // Tensors without elements that stand in no argument: nobody computes or passes them.
+  std::set<std::size_t> empties;
   std::string reason;  // why there is no slice; empty: there is one
 };
 

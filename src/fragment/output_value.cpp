@@ -11,27 +11,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool same_view(const Layout& a, const Layout& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset;
-}
-
-// Whether no element of the storage is in the layout twice (a sufficient condition: sorted by
-// stride, each dimension steps over all of the smaller ones).
-bool is_injective(const Layout& layout) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
-  for (std::size_t i = 0; i < layout.shape.size(); ++i) {
-    if (layout.shape[i] > 1) dims.emplace_back(layout.strides[i], layout.shape[i]);
-  }
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return false;
-    reach += stride * (size - 1);
-  }
-  return true;
-}
-
-OutputValue value_of(const std::string& node, std::optional<Layout> layout) {
+OutputValue value_of(const std::string& node, std::optional<SymbolicLayout> layout) {
   OutputValue value;
   value.node = node;
   value.layout = std::move(layout);
@@ -60,7 +40,7 @@ OutputValue OutputValueFinder::find(const RecordedStep& step, const RecordedWrit
   return no_value(unfit_reason(step, write));
 }
 
-const Layout* OutputValueFinder::tensor_value(const std::string& node) const {
+const SymbolicLayout* OutputValueFinder::tensor_value(const std::string& node) const {
   const std::optional<std::size_t> position = lowered_.position(node);
   if (!position) return nullptr;
   const Node& found = lowered_.at(*position);
@@ -71,8 +51,8 @@ const Layout* OutputValueFinder::tensor_value(const std::string& node) const {
 std::optional<OutputValue> OutputValueFinder::fitting(const std::string& node,
                                                       const std::string& buffer,
                                                       std::int64_t argument) const {
-  const Layout* value = tensor_value(node);
-  const std::optional<Layout>& layout = lowered_.buffer_layout(buffer);
+  const SymbolicLayout* value = tensor_value(node);
+  const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(buffer);
   if (value == nullptr || !layout || value->dtype != layout->dtype) return std::nullopt;
   if (value->shape == layout->shape) {
     return value_of(node, boundary_.layout_in_argument(buffer, argument));
@@ -80,15 +60,15 @@ std::optional<OutputValue> OutputValueFinder::fitting(const std::string& node,
   // A view with the same elements in the same order.
   if (element_count(*value) != element_count(*layout) || !is_contiguous(*layout))
     return std::nullopt;
-  Layout view{value->dtype, value->shape, contiguous_strides(value->shape), 0};
+  SymbolicLayout view{value->dtype, value->shape, contiguous_strides(value->shape), 0};
   return value_of(node, std::move(view));
 }
 
 std::optional<OutputValue> OutputValueFinder::fitting_view(const std::string& node,
                                                            const std::string& buffer,
-                                                           const Layout& view) const {
-  const Layout* value = tensor_value(node);
-  const std::optional<Layout>& layout = lowered_.buffer_layout(buffer);
+                                                           const SymbolicLayout& view) const {
+  const SymbolicLayout* value = tensor_value(node);
+  const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(buffer);
   if (value == nullptr || !layout || value->dtype != layout->dtype) return std::nullopt;
   if (view.dtype != layout->dtype || view.shape != value->shape || !is_injective(view)) {
     return std::nullopt;
@@ -113,7 +93,7 @@ OutputValue OutputValueFinder::mutated_value(const RecordedStep& step, const Rec
     return no_value(
         fmt::format("a mutation without an FX node: {} changes {}", write.buffer, write.real));
   }
-  const Layout* value = tensor_value(last->node);
+  const SymbolicLayout* value = tensor_value(last->node);
   if (value == nullptr) {
     return no_value(fmt::format("an output without metadata: {}", last->node));
   }
@@ -151,15 +131,16 @@ std::optional<OutputValue> OutputValueFinder::piece_value(const RecordedWrite& w
 std::optional<OutputValue> OutputValueFinder::copied_value(const RecordedWrite& write,
                                                            std::int64_t argument) const {
   if (!write.copy) return std::nullopt;
-  const Layout source = relative_view(write.copy->view, lowered_.buffer_layout(write.copy->source));
-  const std::optional<Layout>& copy_layout = lowered_.buffer_layout(write.buffer);
+  const SymbolicLayout source =
+      relative_view(write.copy->view, lowered_.buffer_layout(write.copy->source));
+  const std::optional<SymbolicLayout>& copy_layout = lowered_.buffer_layout(write.buffer);
   if (!copy_layout || copy_layout->dtype != source.dtype || copy_layout->shape != source.shape) {
     return std::nullopt;
   }
   for (const ValueLocation* location : lowered_.values_in(write.copy->source)) {
-    const std::optional<Layout>& whole = lowered_.buffer_layout(location->buffer);
-    const std::optional<Layout>& view = location->view ? location->view : whole;
-    if (!view || !same_view(relative_view(*view, whole), source)) continue;
+    const std::optional<SymbolicLayout>& whole = lowered_.buffer_layout(location->buffer);
+    const std::optional<SymbolicLayout>& view = location->view ? location->view : whole;
+    if (!view || relative_view(*view, whole) != source) continue;
     if (auto value = fitting(location->node, write.buffer, argument)) return value;
   }
   if (boundary_.computes(write.copy->source)) return std::nullopt;
@@ -218,17 +199,17 @@ std::optional<OutputValue> OutputValueFinder::origin_value(const RecordedStep& s
   const std::string& origin = buffer->second.origin;
   if (!contains(step.origins, origin) || lowered_.mutations.contains(origin)) return std::nullopt;
   if (lowered_.external_nodes.contains(origin)) return std::nullopt;
-  const Layout* value = tensor_value(origin);
+  const SymbolicLayout* value = tensor_value(origin);
   if (value == nullptr || value->shape != buffer->second.layout->shape) return std::nullopt;
   return fitting(origin, write.buffer, argument);
 }
 
 std::optional<OutputValue> OutputValueFinder::mistyped_value(const RecordedStep& step,
                                                              const RecordedWrite& write) const {
-  const std::optional<Layout>& layout = lowered_.buffer_layout(write.buffer);
+  const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(write.buffer);
   if (!write.is_live || !layout) return std::nullopt;
   for (const ValueLocation* location : lowered_.values_in(write.buffer)) {
-    const Layout* value = tensor_value(location->node);
+    const SymbolicLayout* value = tensor_value(location->node);
     if (location->view || value == nullptr || value->shape != layout->shape) continue;
     if (value->dtype == layout->dtype || !contains(step.origins, location->node)) continue;
     return value_of(location->node, std::nullopt);
@@ -238,10 +219,10 @@ std::optional<OutputValue> OutputValueFinder::mistyped_value(const RecordedStep&
 
 std::string OutputValueFinder::unfit_reason(const RecordedStep& step,
                                             const RecordedWrite& write) const {
-  const std::optional<Layout>& layout = lowered_.buffer_layout(write.buffer);
-  if (!layout) return fmt::format("a buffer without a static layout: {}", write.buffer);
+  const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(write.buffer);
+  if (!layout) return fmt::format("a buffer without a layout: {}", write.buffer);
   for (const ValueLocation* location : lowered_.values_in(write.buffer)) {
-    const Layout* value = tensor_value(location->node);
+    const SymbolicLayout* value = tensor_value(location->node);
     if (location->view || value == nullptr) continue;
     return fmt::format("an output of another dtype or shape than its FX node: {} is {}, {} is {}",
                        write.buffer, to_string(*layout), location->node, to_string(*value));

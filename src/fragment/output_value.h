@@ -15,8 +15,9 @@
 namespace fuseproof {
 
 struct OutputValue {
-  std::string node;              // empty: none was found
-  std::optional<Layout> layout;  // of the written view, relative to the argument; absent: all of it
+  std::string node;  // empty: none was found
+  std::optional<SymbolicLayout>
+      layout;  // of the written view, relative to the argument; absent: all of it
   // The buffer copies something that no FX node stands for: `node` is to be a new placeholder,
   // bound like this.
   std::optional<FragmentInput> copied;
@@ -59,8 +60,8 @@ class OutputValueFinder {
                                      std::int64_t argument) const;
   // The same for a view of the buffer that holds each of its elements once.
   std::optional<OutputValue> fitting_view(const std::string& node, const std::string& buffer,
-                                          const Layout& view) const;
-  const Layout* tensor_value(const std::string& node) const;
+                                          const SymbolicLayout& view) const;
+  const SymbolicLayout* tensor_value(const std::string& node) const;
   std::string unfit_reason(const RecordedStep& step, const RecordedWrite& write) const;
 
   const LoweredGraph& lowered_;

@@ -34,6 +34,7 @@ Node placeholder(const Node& node) {
   result.name = node.name;
   result.kind = NodeKind::kPlaceholder;
   result.values = node.values;
+  result.number = node.number;
   result.source_file = node.source_file;
   result.source_line = node.source_line;
   result.source_text = node.source_text;
@@ -45,6 +46,27 @@ Node placeholder(const FragmentInput& copied) {
   result.name = copied.node;
   result.kind = NodeKind::kPlaceholder;
   result.values = {copied.layout};
+  return result;
+}
+
+Argument sizes(const std::vector<Size>& sizes) {
+  ArgumentList list;
+  for (const Size& size : sizes) {
+    const std::optional<std::int64_t> number = size.number();
+    list.push_back(number ? Argument{*number} : Argument{Symbol{size.text()}});
+  }
+  return {std::move(list)};
+}
+
+// Makes a tensor without elements of the layout that the node's value has.
+Node empty_tensor(const Node& node) {
+  const SymbolicLayout& layout = *node.values[0];
+  Node result = placeholder(node);
+  result.kind = NodeKind::kCall;
+  result.target = "aten.empty_strided.default";
+  result.arguments = {sizes(layout.shape), sizes(layout.strides)};
+  result.keywords = {{"dtype", {TorchConstant{"dtype", std::string(dtype_name(layout.dtype))}}},
+                     {"device", {TorchConstant{"device", "cpu"}}}};
   return result;
 }
 
@@ -87,9 +109,6 @@ class FragmentBuilder {
   // Fills in the value of an output and takes over its slice; returns why not, or "".
   std::string check_output(FragmentOutput& output, LastWrite last,
                            const OutputValueFinder& finder) {
-    if (!lowered_.is_static) {
-      return fmt::format("symbolic sizes are not handled yet: {}", output.buffer);
-    }
     OutputValue value = finder.find(*last.step, *last.write, output.argument);
     if (value.node.empty()) return value.reason;
     if (value.copied) {
@@ -100,6 +119,8 @@ class FragmentBuilder {
       merged_.calls.merge(slice.calls);
       merged_.constants.merge(slice.constants);
       merged_.inputs.merge(slice.inputs);
+      merged_.numbers.merge(slice.numbers);
+      merged_.empties.merge(slice.empties);
     }
     output.node = value.node;
     output.layout = value.layout;
@@ -122,6 +143,12 @@ class FragmentBuilder {
       fragment.graph.nodes.push_back(placeholder(node));
       fragment.inputs.push_back({node.name, static_cast<std::int64_t>(argument), std::nullopt});
       result_.constants.push_back(node.name);
+    }
+    for (const std::size_t position : merged_.numbers) {
+      fragment.graph.nodes.push_back(placeholder(lowered_.at(position)));
+    }
+    for (const std::size_t position : merged_.empties) {
+      fragment.graph.nodes.push_back(empty_tensor(lowered_.at(position)));
     }
     for (const std::size_t position : merged_.calls) {
       fragment.graph.nodes.push_back(lowered_.at(position));

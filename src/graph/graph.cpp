@@ -24,6 +24,18 @@ struct Overloaded : Cases... {
 template <typename... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
+Symbol symbol_from_json(const JsonObject& object) {
+  Symbol symbol{object.string("symbol"), std::nullopt};
+  if (object.has("hint")) symbol.hint = object.integer("hint");
+  return symbol;
+}
+
+Json symbol_to_json(const Symbol& symbol) {
+  Json json = {{"symbol", symbol.expression}};
+  if (symbol.hint) json["hint"] = *symbol.hint;
+  return json;
+}
+
 Argument object_from_json(const Json& value, const std::string& where) {
   const JsonObject object(value, where);
   if (object.has("node")) return {NodeRef{object.string("node")}};
@@ -33,7 +45,7 @@ Argument object_from_json(const Json& value, const std::string& where) {
     if (!parts.is_array() || parts.size() != 2) object.fail("complex", "is not a pair");
     return {Complex{float_from_json(parts[0], where), float_from_json(parts[1], where)}};
   }
-  if (object.has("symbol")) return {Symbol{object.string("symbol"), object.integer("hint")}};
+  if (object.has("symbol")) return {symbol_from_json(object)};
   for (const char* kind : {"dtype", "device", "layout", "memory_format"}) {
     if (object.has(kind)) return {TorchConstant{kind, object.string(kind)}};
   }
@@ -85,6 +97,7 @@ Json node_to_json(const Node& node) {
   json["values"] = Json::array();
   for (const auto& value : node.values) json["values"].push_back(value ? to_json(*value) : Json());
   if (node.is_tuple) json["is_tuple"] = true;
+  if (node.number) json["number"] = symbol_to_json(*node.number);
   if (!node.source_file.empty()) {
     json["source"] = {
         {"file", node.source_file}, {"line", node.source_line}, {"text", node.source_text}};
@@ -109,7 +122,8 @@ void read_values(const JsonObject& object, Node& node) {
       node.values.emplace_back();
       continue;
     }
-    node.values.emplace_back(layout_from_json(JsonObject(value, object.where() + ": `values`")));
+    node.values.emplace_back(
+        symbolic_layout_from_json(JsonObject(value, object.where() + ": `values`")));
   }
 }
 
@@ -133,6 +147,7 @@ Node node_from_json(const JsonObject& object) {
   }
   read_values(object, node);
   node.is_tuple = object.boolean_or("is_tuple", false);
+  if (object.has("number")) node.number = symbol_from_json(object.object("number"));
   if (object.has("source")) {
     const JsonObject source = object.object("source");
     node.source_file = source.string("file");
@@ -169,9 +184,7 @@ Json to_json(const Argument& argument) {
           [](const TorchConstant& value) {
             return Json{{value.kind, value.name}};
           },
-          [](const Symbol& value) {
-            return Json{{"symbol", value.expression}, {"hint", value.hint}};
-          },
+          [](const Symbol& value) { return symbol_to_json(value); },
           [](const ArgumentList& list) {
             Json array = Json::array();
             for (const Argument& element : list) array.push_back(to_json(element));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "tensor/layout.h"
+#include "tensor/symbolic_layout.h"
 
 namespace fuseproof {
 
@@ -23,7 +23,9 @@ struct Argument;
 //   {"complex": [re, im]}
 //   {"dtype": "float32"}  {"device": "cpu"}  {"layout": "strided"}  {"memory_format":
 //   "channels_last"}
-//   {"symbol": "s0 + 1", "hint": 9}             a symbolic size with the value seen at compile time
+//   {"symbol": "s0 + 1", "hint": 9}             a symbolic number (base/expression.h), with the
+//   value
+//                                               seen at compile time where there was an integer one
 struct NodeRef {
   std::string name;
   bool operator==(const NodeRef&) const = default;
@@ -44,7 +46,7 @@ struct TorchConstant {
 };
 struct Symbol {
   std::string expression;
-  std::int64_t hint = 0;
+  std::optional<std::int64_t> hint = {};
   bool operator==(const Symbol&) const = default;
 };
 using ArgumentList = std::vector<Argument>;
@@ -74,7 +76,9 @@ struct Node {
   std::vector<NamedArgument> keywords = {};
   // The value's metadata: one layout for a tensor, several for a tuple of tensors (an element that
   // is no tensor has none), empty for a value that is no tensor.
-  std::vector<std::optional<Layout>> values = {};
+  std::vector<std::optional<SymbolicLayout>> values = {};
+  // What the value is when it is a symbolic number (a size, an input that is a number).
+  std::optional<Symbol> number = {};
   bool is_tuple = false;
   std::string source_file = {};  // the user's line that this node came from; empty when unknown
   std::int64_t source_line = 0;
@@ -87,6 +91,15 @@ struct Graph {
   // Null when no node has the name. Linear.
   const Node* find(const std::string& name) const;
 };
+
+// Calls `visit` with each Symbol in the argument, nested ones included.
+template <typename Visitor>
+void for_each_symbol(const Argument& argument, Visitor&& visit) {
+  if (const auto* symbol = std::get_if<Symbol>(&argument.value)) visit(*symbol);
+  if (const auto* list = std::get_if<ArgumentList>(&argument.value)) {
+    for (const Argument& element : *list) for_each_symbol(element, visit);
+  }
+}
 
 // Calls `visit` with each NodeRef in the argument, nested ones included, in order.
 template <typename Visitor>
@@ -107,7 +120,8 @@ Json to_json(const Argument& argument);
 Argument argument_from_json(const Json& value, const std::string& where);
 
 // {"nodes": [{"name", "kind": "placeholder"|"constant"|"call"|"output", "target", "arguments",
-//   "keywords": {…}, "values": [layout|null], "is_tuple", "source": {"file", "line", "text"}}]}
+//   "keywords": {…}, "values": [layout|null], "is_tuple", "number"?: {"symbol": "s0", "hint": 8},
+//   "source": {"file", "line", "text"}}]}
 Json to_json(const Graph& graph);
 // Throws kBadInput for a malformed document, a repeated name, or a reference to a later node.
 Graph graph_from_json(const JsonObject& object);

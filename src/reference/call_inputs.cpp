@@ -52,7 +52,8 @@ const CallArgument& CallInputs::argument_of(const FragmentInput& input) const {
 // The input's layout counted from the start of its storage.
 Layout CallInputs::layout_of_input(const FragmentInput& input, const CallArgument& argument) const {
   if (!input.layout) return argument.layout;
-  Layout layout = *input.layout;
+  Layout layout =
+      resolved(*input.layout, call_.symbols, fmt::format("the fragment's input `{}`", input.node));
   const auto item = static_cast<std::int64_t>(dtype_size_bytes(layout.dtype));
   const std::int64_t begin_bytes =
       argument.layout.offset * static_cast<std::int64_t>(dtype_size_bytes(argument.layout.dtype));

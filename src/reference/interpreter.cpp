@@ -7,13 +7,15 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "reference/symbols.h"
 
 namespace fuseproof {
 namespace {
 
-std::int64_t value_of(const Symbol& symbol, const std::map<std::string, std::int64_t>& symbols) {
-  return symbols.empty() ? symbol.hint : evaluate(symbol.expression, symbols);
+using c10::IValue;
+
+IValue value_of(const Symbol& symbol, const SymbolValues& symbols) {
+  return std::visit([](auto number) { return IValue(number); },
+                    evaluate(symbol.expression, symbols));
 }
 
 using Cause = StepFailure::Cause;
@@ -44,7 +46,7 @@ bool is_out_of_memory(const c10::Error& error) {
          std::string_view::npos;
 }
 
-Environment::Environment(const Program& program, const std::map<std::string, std::int64_t>& symbols)
+Environment::Environment(const Program& program, const SymbolValues& symbols)
     : values_(program.slot_count) {
   for (const SymbolSlot& entry : program.symbols) {
     values_[entry.slot] = value_of(entry.symbol, symbols);

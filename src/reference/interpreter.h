@@ -6,12 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <ATen/core/ivalue.h>
 
+#include "base/expression_value.h"
 #include "reference/program.h"
 
 namespace fuseproof {
@@ -45,8 +45,8 @@ bool is_out_of_memory(const c10::Error& error);
 // The values of one run.
 class Environment {
  public:
-  // Symbols without a value in `symbols` take their hint when `symbols` is empty.
-  Environment(const Program& program, const std::map<std::string, std::int64_t>& symbols);
+  // Throws kBadInput for a symbol of the program's without a value.
+  Environment(const Program& program, const SymbolValues& symbols);
 
   c10::IValue& operator[](int slot) { return values_[slot]; }
   const c10::IValue& operator[](int slot) const { return values_[slot]; }

@@ -85,6 +85,9 @@ Program compile(const Graph& graph, const std::vector<std::string>& inputs,
   }
   for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
     const Node& node = graph.nodes[index];
+    if (node.number && node.kind == NodeKind::kPlaceholder && !slots.nodes.contains(node.name)) {
+      slots.nodes.emplace(node.name, slots.slot_of(*node.number));
+    }
     if (node.kind != NodeKind::kCall || slots.nodes.contains(node.name)) continue;
     Step step{.node = index,
               .name = node.name,

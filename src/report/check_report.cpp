@@ -32,6 +32,11 @@ std::string verdict_text(const SiteResult& result) {
   return text;
 }
 
+// Which of its calls a result is about; numbered from 0, as their files are.
+std::string call_text(const SiteResult& result) {
+  return result.calls > 1 ? std::to_string(result.call) : "-";
+}
+
 // Cells hold one line of text without control characters.
 std::string cell(std::string text) {
   for (char& character : text) {
@@ -56,13 +61,18 @@ std::vector<std::string> row(const SiteResult& result) {
 std::string table(const std::vector<SiteResult>& results) {
   using enum Column::Align;
   using enum Column::Cut;
-  const std::vector<Column> columns = {
-      {"SITE", kRight, kNever},          {"KERNEL", kLeft, kAllowed},
-      {"USER'S LINE", kLeft, kAllowed},  {"VERDICT", kLeft, kNever},
-      {"WORST OUTPUT", kLeft, kAllowed}, {"KERNEL ERR", kRight, kNever},
-      {"EAGER ERR", kRight, kNever},     {"COLD TIME", kRight, kNever}};
+  std::vector<Column> columns = {{"SITE", kRight, kNever},          {"KERNEL", kLeft, kAllowed},
+                                 {"USER'S LINE", kLeft, kAllowed},  {"VERDICT", kLeft, kNever},
+                                 {"WORST OUTPUT", kLeft, kAllowed}, {"KERNEL ERR", kRight, kNever},
+                                 {"EAGER ERR", kRight, kNever},     {"COLD TIME", kRight, kNever}};
   std::vector<std::vector<std::string>> rows;
   for (const SiteResult& result : results) rows.push_back(row(result));
+  const bool has_choice = std::any_of(results.begin(), results.end(),
+                                      [](const SiteResult& result) { return result.calls > 1; });
+  if (has_choice) {
+    columns.push_back({"CALL", kRight, kNever});
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(call_text(results[i]));
+  }
   return format_table(columns, rows);
 }
 
@@ -72,6 +82,8 @@ bool needs_words(const SiteResult& result) {
 
 std::string details(const SiteResult& result) {
   std::string text = fmt::format("\n{}: {}", result.address.site, verdict_text(result));
+  if (result.calls > 1)
+    text += fmt::format(" in calls/{}.json, one of {}", result.call, result.calls);
   if (!result.message.empty()) text += ": " + result.message;
   text += "\n";
   const OutputResult* worst = result.worst_output();

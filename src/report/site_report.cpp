@@ -12,6 +12,7 @@ namespace fuseproof {
 namespace {
 
 std::string values_text(const Node& node) {
+  if (node.number) return node.number->expression;
   std::vector<std::string> parts;
   for (const auto& value : node.values) parts.push_back(value ? to_string(*value) : "None");
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -39,8 +39,9 @@ void for_each_row(const Layout& layout, Visitor&& visit) {
   }
 }
 
-void require(bool holds, const JsonObject& object, std::string_view key, const char* problem) {
-  if (!holds) object.fail(key, problem);
+void require(bool holds, const std::string& where, std::string_view field, const char* problem) {
+  if (holds) return;
+  throw Error(ErrorKind::kBadInput, fmt::format("{}: field `{}` {}", where, field, problem));
 }
 
 }  // namespace
@@ -95,29 +96,36 @@ Json to_json(const Layout& layout) {
           {"offset", layout.offset}};
 }
 
-Layout layout_from_json(const JsonObject& object) {
-  Layout layout;
-  const std::string name = object.string("dtype");
-  const std::optional<DType> dtype = parse_dtype(name);
-  if (!dtype) object.fail("dtype", fmt::format("names an unknown dtype `{}`", name));
-  layout.dtype = *dtype;
-  layout.shape = object.integers("shape");
-  layout.strides = object.integers("strides");
-  layout.offset = object.integer("offset");
-  require(layout.strides.size() == layout.shape.size(), object, "strides",
+void check_layout(const Layout& layout, const std::string& where) {
+  require(layout.strides.size() == layout.shape.size(), where, "strides",
           "has another length than `shape`");
-  require(layout.offset >= 0, object, "offset", "is negative");
-  // Every extent is kept below 2^62 bytes, so that no later sum or product can overflow.
+  require(layout.offset >= 0, where, "offset", "is negative");
   constexpr double kLimit = 4.6e18;
   double count = static_cast<double>(dtype_size_bytes(layout.dtype));
   double extent = static_cast<double>(layout.offset) + 1;
   for (std::size_t dim = 0; dim < layout.shape.size(); ++dim) {
-    require(layout.shape[dim] >= 0, object, "shape", "holds a negative size");
-    require(layout.strides[dim] >= 0, object, "strides", "holds a negative stride");
+    require(layout.shape[dim] >= 0, where, "shape", "holds a negative size");
+    require(layout.strides[dim] >= 0, where, "strides", "holds a negative stride");
     count *= static_cast<double>(std::max<std::int64_t>(layout.shape[dim], 1));
     extent += static_cast<double>(layout.shape[dim]) * static_cast<double>(layout.strides[dim]);
   }
-  require(count < kLimit && extent * 16 < kLimit, object, "shape", "describes an impossible size");
+  require(count < kLimit && extent * 16 < kLimit, where, "shape", "describes an impossible size");
+}
+
+DType dtype_from_json(const JsonObject& object) {
+  const std::string name = object.string("dtype");
+  const std::optional<DType> dtype = parse_dtype(name);
+  if (!dtype) object.fail("dtype", fmt::format("names an unknown dtype `{}`", name));
+  return *dtype;
+}
+
+Layout layout_from_json(const JsonObject& object) {
+  Layout layout;
+  layout.dtype = dtype_from_json(object);
+  layout.shape = object.integers("shape");
+  layout.strides = object.integers("strides");
+  layout.offset = object.integer("offset");
+  check_layout(layout, object.where());
   return layout;
 }
 

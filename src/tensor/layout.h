@@ -37,6 +37,13 @@ std::size_t required_storage_bytes(const Layout& layout);
 // "float32[8, 24]" with strides added where they are not row-major: "float32[8, 24; 1, 8]".
 std::string to_string(const Layout& layout);
 
+// Throws kBadInput, naming `where`, for lengths that differ, negative numbers, and extents beyond
+// 2^62 bytes, so that no later sum or product of a checked layout can overflow.
+void check_layout(const Layout& layout, const std::string& where);
+
+// The dtype that the field `dtype` of a layout names. Throws kBadInput.
+DType dtype_from_json(const JsonObject& object);
+
 // {"dtype", "shape", "strides", "offset"}.
 Json to_json(const Layout& layout);
 // Throws kBadInput for an unknown dtype, lengths that differ, or negative numbers.

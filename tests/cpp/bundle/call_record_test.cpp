@@ -30,10 +30,11 @@ TEST_CASE("a call survives JSON, with integers, floats and symbols") {
   CallArgument infinite = scale;
   infinite.number = -std::numeric_limits<double>::infinity();
   call.arguments.push_back(infinite);
-  call.symbols = {{"s0", 9}};
+  call.symbols = {{"s0", 9}, {"zf0", 2.5}, {"zf1", std::numeric_limits<double>::infinity()}};
   const Json json = to_json(call);
   CHECK(to_json(parsed(json)) == json);
   CHECK(parse_json(json.dump(), "text") == json);
+  CHECK(parsed(json).symbols == call.symbols);
 }
 
 TEST_CASE("views that do not fit their storage are refused") {

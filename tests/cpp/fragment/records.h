@@ -16,6 +16,13 @@ inline Json layout(const std::vector<std::int64_t>& shape, const std::vector<std
   return {{"dtype", dtype}, {"shape", shape}, {"strides", strides}, {"offset", offset}};
 }
 
+// The same with expressions among the numbers.
+inline Json symbolic_layout(const Json& shape, const Json& strides, const Json& offset = 0) {
+  const Json json = {
+      {"dtype", "float32"}, {"shape", shape}, {"strides", strides}, {"offset", offset}};
+  return to_json(symbolic_layout_from_json({json, "layout"}));
+}
+
 inline Json vector4() { return layout({4}, {1}); }
 
 // A graph, its locations and its buffers.
@@ -26,7 +33,6 @@ class GraphWriter {
              {"mutations", Json::object()},
              {"problems", Json::object()},
              {"external_nodes", Json::array()},
-             {"is_static", true},
              {"locations", Json::array()},
              {"buffers", Json::object()}};
   }

@@ -386,13 +386,95 @@ TEST_CASE("a value of another shape than its buffer is not taken for it") {
   CHECK(outputs(fragment_of(graph, kernel)) == "?@1");
 }
 
-TEST_CASE("symbolic sizes are a failure, not a crash") {
+const Json kRows = symbolic_layout({"s0", "s1"}, {"s1", 1});
+
+TEST_CASE("symbolic sizes are sliced like others") {
   GraphWriter graph;
-  graph.input("x").realised("sin", "aten.sin.default", {"x"}, "buf0").set("is_static", false);
+  graph.input("x", kRows).realised("sin", "aten.sin.default", {"x"}, "buf0", kRows);
   KernelWriter kernel;
   kernel.argument("in", "x").argument("out", "buf0").argument("size", "s0");
   kernel.step({"x"}, "buf0", {"sin"});
-  CHECK(fragment_of(graph, kernel).failure == "symbolic sizes are not handled yet: buf0");
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(calls(fragment) == "sin");
+  CHECK(inputs(fragment) == "x@0");
+  CHECK(outputs(fragment) == "sin@1");
+  CHECK(symbols_of(fragment).empty());
+}
+
+TEST_CASE("a value that fits its buffer by chance alone is none of its") {
+  GraphWriter graph;
+  // Eight rows when it was compiled, in both; but not the same symbol.
+  graph.input("x", kRows).call("sin", "aten.sin.default", {"x"}, kRows);
+  graph.buffer("buf0", symbolic_layout({"s2", "s1"}, {"s1", 1})).at("sin", "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  CHECK(fragment_of(graph, kernel).failure ==
+        "an output of another dtype or shape than its FX node: buf0 is float32[s2, s1], sin is "
+        "float32[s0, s1]");
+}
+
+TEST_CASE("a buffer that holds the elements in another symbolic shape is seen in the node's") {
+  GraphWriter graph;
+  graph.input("x", kRows).call("sin", "aten.sin.default", {"x"}, kRows);
+  graph.buffer("buf0", symbolic_layout({"s0*s1"}, {1})).at("sin", "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  REQUIRE(outputs(fragment) == "sin@1");
+  CHECK(to_json(*fragment.outputs[0].layout) == kRows);
+  CHECK(symbols_of(fragment) == std::set<std::string>{"s0", "s1"});
+}
+
+TEST_CASE("a view at a symbolic offset is bound by its expressions") {
+  GraphWriter graph;
+  graph.input("x", kRows).input("y", kRows);
+  const Json half = symbolic_layout({"s0 - (s0//2)", "s1"}, {"s1", 1}, "s1*((s0//2))");
+  const Json packed = symbolic_layout({"s0 - (s0//2)", "s1"}, {"s1", 1});
+  graph.call("mm", "aten.mm.default", {"x", "y"}, half).view_at("mm", "x", half);
+  graph.realised("sin", "aten.sin.default", {"mm"}, "buf0", packed);
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"sin"});
+  graph.set("external_nodes", {"mm"}).set("mutations", {{"mm", {"x"}}});
+  const Fragment fragment = fragment_of(graph, kernel);
+  REQUIRE(inputs(fragment) == "mm@0");
+  REQUIRE(fragment.inputs[0].layout.has_value());
+  CHECK(fragment.inputs[0].layout->offset == Size::parse("s1*FloorDiv(s0, 2)"));
+}
+
+TEST_CASE("a symbolic number is taken from the symbols, and what computes it is left out") {
+  GraphWriter graph;
+  graph.node({{"name", "rows"}, {"kind", "placeholder"}, {"number", {{"symbol", "s0"}}}});
+  graph.input("x", kRows);
+  graph.node({{"name", "half"},
+              {"kind", "call"},
+              {"target", "python:_operator.floordiv"},
+              {"arguments", {{{"node", "rows"}}, 2}},
+              {"number", {{"symbol", "(s0//2)"}, {"hint", 4}}}});
+  graph.realised("mul", "aten.mul.Tensor", {"x", "half"}, "buf0", kRows);
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"mul"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(calls(fragment) == "mul");
+  CHECK(inputs(fragment) == "x@0");
+  const Node* half = fragment.graph.find("half");
+  REQUIRE(half != nullptr);
+  CHECK(half->kind == NodeKind::kPlaceholder);
+  CHECK(half->number == Symbol{"(s0//2)", 4});
+  CHECK(symbols_of(fragment) == std::set<std::string>{"s0"});
+}
+
+TEST_CASE("a tensor without elements is made, since no kernel is passed one") {
+  GraphWriter graph;
+  graph.input("x").input("nothing", symbolic_layout({0, "s0"}, {"s0", 1}));
+  graph.realised("cat", "aten.cat.default", {"x", "nothing"}, "buf0");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").step({"x"}, "buf0", {"cat"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "cat@1");
+  CHECK(inputs(fragment) == "x@0");
+  CHECK(to_string(*fragment.graph.find("nothing")) ==
+        "nothing = aten.empty_strided.default([0, s0], [s0, 1], dtype=torch.float32, "
+        "device=device('cpu'))");
 }
 
 }  // namespace

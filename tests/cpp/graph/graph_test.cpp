@@ -38,6 +38,7 @@ TEST_CASE("every kind of argument survives JSON") {
       {TorchConstant{"device", "cpu"}},
       {TorchConstant{"memory_format", "channels_last"}},
       {Symbol{"s0 + 1", 9}},
+      {Symbol{"u0", std::nullopt}},
       list,
   };
   for (const Argument& argument : arguments) CHECK(round_trip(argument) == argument);

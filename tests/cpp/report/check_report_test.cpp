@@ -51,3 +51,16 @@ TEST_CASE("a stranger's message cannot steer the terminal") {
   CHECK(text.find('\x07') == std::string::npos);
   CHECK(text.find("wrong ]0;title") != std::string::npos);
 }
+
+TEST_CASE("where a kernel has several calls, the worst one is named") {
+  SiteResult result = site(Verdict::kKernelWrong, "");
+  CHECK(check_report_text({result}, CheckSummary{}).find("CALL") == std::string::npos);
+  result.call = 2;
+  result.calls = 3;
+  const std::string text = check_report_text({site(Verdict::kMatch, ""), result}, CheckSummary{});
+  CHECK(text.find("CALL") != std::string::npos);
+  CHECK(text.find("kernel_wrong in calls/2.json, one of 3") != std::string::npos);
+  const Json json = check_report_json({result}, CheckSummary{});
+  CHECK(json["results"][0]["call"] == 2);
+  CHECK(json["results"][0]["calls"] == 3);
+}

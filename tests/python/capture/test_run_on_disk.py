@@ -240,7 +240,7 @@ def test_blobs_are_named_by_their_content(run_captured):
     assert hashlib.sha256(path.read_bytes()).digest() == expected
 
 
-def test_a_symbolic_graph_is_recorded_with_hints_and_compiles_once(tmp_path):
+def test_a_symbolic_graph_is_recorded_with_its_expressions_and_compiles_once(tmp_path):
     compilations = []
 
     def backend(graph, inputs):
@@ -256,9 +256,13 @@ def test_a_symbolic_graph_is_recorded_with_hints_and_compiles_once(tmp_path):
     assert len(compilations) == 1
     (site,) = evaluator.sites(tmp_path / "run")
     assert not site.spec["is_static"]
-    assert site.fragment["failure"].startswith("symbolic sizes are not handled yet")
+    assert "failure" not in site.fragment
+    assert sorted(site.spec["symbol_hints"].values()) == [10, 14]
     (path,) = (tmp_path / "run").glob("*/graphs/0/graph.json")
     nodes = {node["name"]: node for node in evaluator.load(path)["graph"]["nodes"]}
     (scaled,) = (n for n in nodes.values() if n.get("target", "").startswith("aten.mul"))
-    assert scaled["arguments"][1] == {"node": "arg0_1"} or scaled["arguments"][1]["hint"] == 10
-    assert scaled["values"][0]["shape"] == [10, 14]
+    assert scaled["arguments"][1] == {"node": "arg0_1"}
+    assert nodes["arg0_1"]["number"]["hint"] == 10
+    rows, columns = scaled["values"][0]["shape"]
+    assert nodes["arg0_1"]["number"]["symbol"] == rows
+    assert scaled["values"][0]["strides"] == [columns, 1]

@@ -169,8 +169,20 @@ def test_symbolic_sizes_follow_the_calls_symbols(worker, expression, size):
     fragment["graph"]["nodes"][-1]["arguments"][1] = {"symbol": expression, "hint": 99}
     (run,) = worker.run(fragment, [torch.arange(3)], symbols={"s0": 6, "s1": 2})
     assert torch.equal(run.outputs[0], torch.arange(3) + size)
-    (run,) = worker.run(fragment, [torch.arange(3)])
-    assert torch.equal(run.outputs[0], torch.arange(3) + 99)
+
+
+def test_a_symbolic_number_is_a_scalar_of_its_own_type(worker):
+    build = GraphBuilder()
+    x = build.input(randn(3))
+    build.output(build.call(aten.mul.Tensor, x, 0))
+    fragment = build.fragment()
+    nodes = fragment["graph"]["nodes"]
+    number = {"symbol": "IntTrueDiv(1, s0) + zf0"}
+    nodes.insert(0, {"name": "scale", "kind": "placeholder", "values": [], "number": number})
+    nodes[-1]["arguments"][1] = {"node": "scale"}
+    inputs = [torch.arange(3, dtype=torch.float32)]
+    (run,) = worker.run(fragment, inputs, symbols={"s0": 3, "zf0": 0.25})
+    assert torch.equal(run.outputs[0], inputs[0] * (1 / 3 + 0.25))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

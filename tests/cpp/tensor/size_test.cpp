@@ -1,0 +1,71 @@
+#include "tensor/size.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+
+namespace fuseproof {
+namespace {
+
+Size size(const char* text) { return Size::parse(text); }
+
+TEST_CASE("sizes that are equal for all symbols are equal") {
+  CHECK(size("s0*s1*4") == size("4*s1*s0"));
+  CHECK(size("s0 + s1") == size("s1 + s0"));
+  CHECK(size("(s0 + 1)*(s0 - 1)") == size("s0**2 - 1"));
+  CHECK(size("2*(s0 + 3) - 6") == size("2*s0"));
+  CHECK(size("(s0//2)") == size("FloorDiv(s0, 2)"));
+  CHECK(size("((s0 + s1)//2)") == size("FloorDiv(s1 + s0, 2)"));
+  CHECK(size("Max(1, u0)") == size("Max(u0, 1)"));
+  CHECK(size("PythonMod(s0, 4)") == size("s0 % 4"));
+  CHECK(size("CleanDiv(s0*s1, 2)") == size("s1*CleanDiv(s0, 2)"));
+  CHECK(size("s0 - s0") == Size(0));
+}
+
+TEST_CASE("sizes that may differ are not equal") {
+  CHECK(size("s0") != size("s1"));
+  CHECK(size("s0") != Size(8));
+  CHECK(size("s0*(s1//2)") != size("((s0*s1)//2)"));
+  CHECK(size("s0") != size("Max(1, s0)"));
+  CHECK(size("s0**2") != size("s0"));
+}
+
+TEST_CASE("a number stays one") {
+  CHECK(Size(12).number() == 12);
+  CHECK(size("3*4").number() == 12);
+  CHECK(size("7//2").number() == 3);
+  CHECK(size("Max(3, 5)").number() == 5);
+  CHECK_FALSE(size("s0").number().has_value());
+  CHECK(to_json(Size(12)) == Json(12));
+  CHECK(to_json(size("1 + s0")) == Json("s0 + 1"));
+}
+
+TEST_CASE("a text can be read again") {
+  for (const char* text : {"s0", "4*s0*s1 - s1 + 3", "s0*(s0 - 1)/2", "(s0//2)", "-s0 + s1",
+                           "ModularIndexing(s0 + 1, 2, 4)", "Where(s0 < 8, s0, 8)", "s0**20",
+                           "Where((s0 > 3) & (s1 > 3), s0, -s1)", "TruncToInt(2.5*ToFloat(s0))"}) {
+    CAPTURE(text);
+    CHECK(Size::parse(size(text).text()) == size(text));
+    const SymbolValues call = {{"s0", 6}, {"s1", 4}};
+    CHECK(size(text).value(call) == evaluate_integer(text, call));
+  }
+}
+
+TEST_CASE("what is positive for all sizes is known to be") {
+  CHECK(size("s0").is_surely_positive());
+  CHECK(size("s0*s1 - s1 + 1").is_surely_positive());
+  CHECK(Size(1).is_surely_positive());
+  CHECK_FALSE(Size(0).is_surely_positive());
+  CHECK_FALSE(size("s0 - s1").is_surely_positive());
+  CHECK_FALSE(size("s0 - 1").is_surely_positive());
+}
+
+TEST_CASE("what is neither a number nor an expression is refused") {
+  for (const Json& value : {Json(1.5), Json(), Json("s0 +"), Json::array()}) {
+    CAPTURE(value);
+    CHECK_THROWS_WITH_AS(size_from_json(value, "here"), doctest::Contains("here"), Error);
+  }
+}
+
+}  // namespace
+}  // namespace fuseproof
