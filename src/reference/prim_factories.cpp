@@ -1,3 +1,4 @@
+#include <ATen/Parallel.h>
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -37,14 +38,19 @@ std::int64_t integer(std::int64_t seed, std::int64_t position, std::int64_t low,
   const std::uint64_t low_word = engine();
   const std::uint64_t high_word = engine();
   const std::uint64_t drawn = low_word | (high_word << 32);
-  return static_cast<std::int64_t>(drawn % static_cast<std::uint64_t>(high - low)) + low;
+  // Unsigned: the range of 64-bit limits does not fit into an int64.
+  const auto first = static_cast<std::uint64_t>(low);
+  return static_cast<std::int64_t>(drawn % (static_cast<std::uint64_t>(high) - first) + first);
 }
 
 template <typename T, typename Draw>
 at::Tensor drawn(const Ints& size, at::ScalarType dtype, Draw&& draw) {
   at::Tensor result = at::empty(size, dtype);
   T* values = result.mutable_data_ptr<T>();
-  for (std::int64_t i = 0; i < result.numel(); ++i) values[i] = draw(i);
+  constexpr std::int64_t kGrain = 4096;  // elements that are worth a thread
+  at::parallel_for(0, result.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) values[i] = draw(i);
+  });
   return result;
 }
 

@@ -115,7 +115,7 @@ constexpr Prim computed(std::string_view schema, PrimFunction function) {
 }
 
 constexpr Prim drawn(std::string_view schema, PrimFunction function) {
-  return {.schema = schema, .function = function, .draws_random_numbers = true};
+  return {.schema = schema, .function = function, .randomness = Randomness::kSeedArgument};
 }
 
 constexpr Prim kComputedPrims[] = {

@@ -8,6 +8,7 @@
 // generator: Philox of the seed argument, counted by the element's row-major position.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include <ATen/core/stack.h>
@@ -17,12 +18,18 @@ namespace fuseproof {
 // Takes its arguments off the stack and leaves its results.
 using PrimFunction = void (*)(torch::jit::Stack&);
 
+enum class Randomness : std::uint8_t {
+  kNone,
+  kSeedArgument,  // a function of the arguments: the same draw each time
+  kGenerator,     // drawn from the process's generator
+};
+
 struct Prim {
   std::string_view schema;         // "abs(Tensor self) -> Tensor"
   std::string_view aten = {};      // "aten::abs"; empty: `function` computes it
   std::string_view overload = {};  // of the ATen operator
   PrimFunction function = nullptr;
-  bool draws_random_numbers = false;
+  Randomness randomness = Randomness::kNone;
 };
 
 // Null when there is no such prim here.

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 import torch
-from reference_checks import GraphBuilder, check_call, check_native
+from reference_checks import GraphBuilder, check_call, check_native, same_bits
 from reference_samples import BFLOAT, IMAGE, INTS, X, randn
 from torch._inductor import inductor_prims
 
@@ -313,8 +313,35 @@ def test_inductor_random_randn_is_box_muller_of_philox(worker):
     numpy.testing.assert_allclose(values.numpy(), expected, rtol=2e-4, atol=2e-5)
 
 
-def test_inductor_randint_is_philox_of_the_seed(worker):
-    values = drawn(worker, "inductor_randint", -5, 1000, [50], torch.tensor(SEED))
-    first, second = words(SEED, 50)[:, :2].T
-    expected = ((first | (second << numpy.uint64(32))) % numpy.uint64(1005)).astype(numpy.int64) - 5
-    numpy.testing.assert_array_equal(values.numpy(), expected)
+@pytest.mark.parametrize("low, high", [(-5, 1000), (-(2**63), 2**63 - 1)])
+def test_inductor_randint_is_philox_of_the_seed(worker, low, high):
+    values = drawn(worker, "inductor_randint", low, high, [50], torch.tensor(SEED))
+    first, second = words(SEED, 50)[:, :2].T.tolist()
+    expected = [(a | b << 32) % (high - low) + low for a, b in zip(first, second, strict=True)]
+    assert values.tolist() == expected
+
+
+def compiled_draw(draw):
+    """What Inductor's kernel draws, and the seed that it drew from."""
+    torch._dynamo.reset()
+    compiled = torch.compile(draw)
+    torch.manual_seed(11)
+    values = compiled()
+    torch.manual_seed(11)
+    limits = torch.iinfo(torch.int64)
+    seeds = torch.randint(limits.min, limits.max, [1])  # as ir.RandomSeeds draws them
+    return values, seeds[0]
+
+
+COUNT = 200_003
+
+
+@pytest.mark.parametrize("mode", ["rand", "randn"])
+def test_inductor_random_equals_inductors_own_kernel_bit_by_bit(worker, mode):
+    values, seed = compiled_draw(lambda: getattr(torch, mode)(COUNT))
+    same_bits(drawn(worker, "inductor_random", [COUNT], seed, mode), values)
+
+
+def test_inductor_randint_equals_inductors_own_kernel(worker):
+    values, seed = compiled_draw(lambda: torch.randint(-7, 2**40, (COUNT,)))
+    same_bits(drawn(worker, "inductor_randint", -7, 2**40, [COUNT], seed), values)
