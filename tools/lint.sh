@@ -11,7 +11,7 @@ mapfile -t sources < <(git ls-files --cached --others --exclude-standard \
 
 lint_format() { clang-format --dry-run -Werror "${sources[@]}"; }
 
-# The torch sources are those of src/reference apart from its torch-free client.
+# The torch sources are those of src/reference apart from its torch-free client/ and python/.
 tidy() {
   printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build/wheel --extra-arg=-Wno-error --extra-arg=-Wno-unknown-warning-option
 }
@@ -20,7 +20,7 @@ lint_tidy() {
   local files=()
   for file in "${sources[@]}"; do
     case $file in
-      src/reference/client/*.cpp) files+=("$file") ;;
+      src/reference/client/*.cpp | src/reference/python/*.cpp) files+=("$file") ;;
       src/reference/*) ;;
       src/*.cpp) files+=("$file") ;;
     esac
@@ -32,7 +32,7 @@ lint_tidy_torch() {
   local files=()
   for file in "${sources[@]}"; do
     case $file in
-      src/reference/client/*) ;;
+      src/reference/client/* | src/reference/python/*) ;;
       src/reference/*.cpp) files+=("$file") ;;
     esac
   done

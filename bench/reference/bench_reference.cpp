@@ -59,7 +59,8 @@ class Benchmark {
  public:
   explicit Benchmark(Fragment fragment)
       : inputs_(make_inputs(fragment.inputs.size())),
-        program_(compile(fragment.graph, names_of(fragment), {fragment.outputs.at(0).node})),
+        program_(
+            compile(fragment.graph, names_of(fragment), {fragment.outputs.at(0).node}, nullptr)),
         request_(std::move(fragment)) {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       tensors_.push_back(view_storage(borrow_storage(inputs_.arena.storage(i)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,11 +81,14 @@ def check(
     kernel: str = "",
     jobs: int = 1,
     trust: bool = False,
+    imports: Sequence[str] = (),
 ) -> list[Finding]:
     """Runs every captured kernel's own artifact against its fragment; a result for each site.
 
     criteria: "default" or "cann". kernel: only sites that fit (part of the name, or a glob).
     trust:    run native code that another user or machine recorded.
+    imports:  modules that register operators of yours, for the reference to run: their code is
+              executed, in a process of its own.
 
     Raises BadInputError (no run), UsageError (unknown criteria, foreign run) and UnsupportedError
     (Fuseproof or torch incompletely installed).
@@ -92,7 +97,14 @@ def check(
         raise _core.UsageError(f"criteria={criteria!r}: expected 'default' or 'cann'")
     if jobs < 1:
         raise _core.UsageError(f"jobs={jobs}: expected 1 or more")
-    options = {"criteria": criteria, "kernel": kernel, "jobs": jobs, "trust": trust}
+    options = {
+        "criteria": criteria,
+        "kernel": kernel,
+        "jobs": jobs,
+        "trust": trust,
+        "imports": list(imports),
+        "python": sys.executable,
+    }
     program = Path(_core.__file__).parent / "bin" / "fuseproof"
     text = _core.check_run(os.fspath(run), json.dumps(options), str(program))
     return [finding_from_json(entry) for entry in json.loads(text)]

@@ -84,6 +84,21 @@ def internals() -> Any:
     return types.SimpleNamespace(**found)
 
 
+# Modules of torch that register operators from Python, by the operators' namespace.
+_OPERATOR_MODULES = {
+    "prims": ("torch._prims", "torch._inductor.inductor_prims"),
+    "rngprims": ("torch._prims.rng_prims",),
+    "quantized_decomposed": ("torch.ao.quantization.fx._decomposed",),
+    "torch_attn": ("torch.nn.attention.varlen",),
+}
+
+
+def register_operators(namespace: str) -> None:
+    """Makes torch.ops.<namespace> complete where torch itself registers it from Python."""
+    for module in _OPERATOR_MODULES.get(namespace, ()):
+        importlib.import_module(module)
+
+
 class Listener(Protocol):
     """What hooks report. `graph` is a GraphLowering."""
 

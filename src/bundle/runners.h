@@ -95,9 +95,16 @@ struct ReferenceRun {
   std::vector<std::string> sentences;
 };
 
+// A node that the reference had to have run by Python.
+struct PythonNode {
+  std::string node;
+  std::string target;
+};
+
 struct ReferenceResult {
   std::vector<ReferenceRun> runs;  // one for each mode asked for, in order
   std::shared_ptr<Arena> arena;    // holds the outputs of all runs
+  std::vector<PythonNode> python_nodes = {};
 };
 
 class ReferenceRunner {

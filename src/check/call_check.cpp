@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -113,6 +114,7 @@ class CallCheck {
     const Trial trial = try_kernel(site_, call_, image_, kernels_, settings_.limits, arena);
     result_.kernel_time_ns = trial.time_ns;
     result_.notes = trial.notes;
+    note_python_nodes();
     if (trial.misconduct) {
       return settle(trial.misconduct->verdict, trial.misconduct->message,
                     trial.misconduct->difference);
@@ -141,6 +143,21 @@ class CallCheck {
     inputs_.emplace(Arena::create(image_.requests()));
     image_.fill_inputs(*inputs_);
     native_ = reference_.run(site_.fragment, call_, *inputs_, {ReferenceMode::kNative});
+    result_.python_nodes = native_.python_nodes;
+  }
+
+  void note_python_nodes() {
+    if (result_.python_nodes.empty()) return;
+    std::set<std::string> targets;
+    for (const PythonNode& node : result_.python_nodes) targets.insert(node.target);
+    result_.notes.push_back(fmt::format("the reference ran {} of {} nodes in Python: {}",
+                                        result_.python_nodes.size(), call_count(),
+                                        fmt::join(targets, ", ")));
+  }
+
+  std::ptrdiff_t call_count() const {
+    return std::count_if(site_.fragment.graph.nodes.begin(), site_.fragment.graph.nodes.end(),
+                         [](const Node& node) { return node.kind == NodeKind::kCall; });
   }
 
   const ReferenceRun& eager() const { return native_.runs.at(0); }

@@ -60,6 +60,10 @@ int exit_status(const std::vector<SiteResult>& results) {
 Json to_json(const SiteResult& result) {
   Json outputs = Json::array();
   for (const OutputResult& output : result.outputs) outputs.push_back(output_to_json(output));
+  Json python_nodes = Json::array();
+  for (const auto& [node, target] : result.python_nodes) {
+    python_nodes.push_back({{"node", node}, {"target", target}});
+  }
   const OutputResult* deciding = result.worst_output();
   Json json = {{"site", result.address.site},
                {"process", result.address.process},
@@ -74,6 +78,7 @@ Json to_json(const SiteResult& result) {
                {"calls", result.calls},
                {"kernel_time_ns", result.kernel_time_ns},
                {"notes", result.notes},
+               {"python_nodes", std::move(python_nodes)},
                {"outputs", std::move(outputs)}};
   if (result.error) json["error"] = error_kind_info(*result.error).name;
   return json;

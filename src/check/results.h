@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "bundle/run.h"
+#include "bundle/runners.h"
 #include "compare/tolerance.h"
 #include "verdict/evidence.h"
 
@@ -43,6 +44,7 @@ struct SiteResult {
   std::optional<ErrorKind> error;
   std::vector<OutputResult> outputs;
   std::vector<std::string> notes;
+  std::vector<PythonNode> python_nodes;  // of the fragment, that the reference ran in Python
   std::int64_t kernel_time_ns = 0;
 
   // The output that decided the verdict; null when none did (a crash).

@@ -41,6 +41,14 @@ Json capture_of(const RunReader& run) {
 
 }  // namespace
 
+void add_import_option(CLI::App& command, std::vector<std::string>& imports) {
+  command
+      .add_option("--import", imports,
+                  "run this module's code: the operators it registers, for the reference")
+      ->type_name("MODULE")
+      ->allow_extra_args(false);
+}
+
 void add_check_options(CLI::App& command, CheckArguments& arguments) {
   command.add_option("--criteria", arguments.criteria, "default, or cann (coarse, as msaccucmp)")
       ->check(CLI::IsMember({"default", "cann"}))
@@ -53,6 +61,7 @@ void add_check_options(CLI::App& command, CheckArguments& arguments) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command.add_flag("--trust", arguments.is_trusted, "run native code that was made elsewhere");
+  add_import_option(command, arguments.imports);
   command.add_flag("--json", arguments.as_json, "one JSON document on stdout");
 }
 
@@ -67,7 +76,8 @@ int check_and_report(const Path& path, const CheckArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   watch_for_interrupts();
   const std::vector<SiteResult> results =
-      check_sites(run, sites, workbench_factory(files, installation, run), plan_of(arguments));
+      check_sites(run, sites, workbench_factory(files, installation, run, arguments.imports),
+                  plan_of(arguments));
   summary.run = path.string();
   summary.criteria = arguments.criteria;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -33,11 +34,14 @@ struct CheckArguments {
   std::string kernel_pattern;
   int jobs = 1;
   bool is_trusted = false;
+  std::vector<std::string> imports;
   bool as_json = false;
 
   Trust trust() const { return is_trusted ? Trust::kAny : Trust::kLocalOnly; }
 };
 void add_check_options(CLI::App& command, CheckArguments& arguments);
+// Of commands that run the reference.
+void add_import_option(CLI::App& command, std::vector<std::string>& imports);
 
 // Checks a run, writes the report to stdout and returns the exit status.
 int check_and_report(const Path& run, const CheckArguments& arguments);

@@ -13,6 +13,7 @@ struct ShowArguments {
   std::string site;
   bool is_unchecked = false;
   bool is_trusted = false;
+  std::vector<std::string> imports;
   bool as_json = false;
 };
 
@@ -64,8 +65,8 @@ std::optional<SiteResult> check_one(const RunReader& run, const SiteAddress& add
   }
   FileSystem& files = real_file_system();
   const Installation installation = find_installation(files, running_program());
-  std::vector<SiteResult> results =
-      check_sites(run, {address}, workbench_factory(files, installation, run), CheckPlan{});
+  std::vector<SiteResult> results = check_sites(
+      run, {address}, workbench_factory(files, installation, run, arguments.imports), CheckPlan{});
   if (results.empty()) return std::nullopt;
   return std::move(results.front());
 }
@@ -94,6 +95,7 @@ Command add_show_command(CLI::App& parser) {
       ->required();
   command->add_flag("--no-check", arguments->is_unchecked, "show without running the kernel");
   command->add_flag("--trust", arguments->is_trusted, "run native code that was made elsewhere");
+  add_import_option(*command, arguments->imports);
   command->add_flag("--json", arguments->as_json, "one JSON document on stdout");
   command->footer("Examples:\n  fuseproof show RUN/3\n  fuseproof show RUN/003 --no-check | less");
   return {command, [arguments] { return show(*arguments); }};

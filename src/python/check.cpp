@@ -39,10 +39,12 @@ Json checked(const std::string& path, const JsonObject& options, const std::stri
   plan.jobs = static_cast<int>(options.integer("jobs"));
   Interruption interruption;
   plan.is_cancelled = [&interruption] { return interruption.is_there(); };
-  const Installation installation = find_installation(files, program);
+  Installation installation = find_installation(files, program);
+  installation.python = options.string("python");
   Json results = Json::array();
-  for (const SiteResult& result : check_sites(run, select_sites(run, options.string("kernel")),
-                                              workbench_factory(files, installation, run), plan)) {
+  for (const SiteResult& result :
+       check_sites(run, select_sites(run, options.string("kernel")),
+                   workbench_factory(files, installation, run, options.strings("imports")), plan)) {
     results.push_back(to_json(result));
   }
   return results;
@@ -76,7 +78,9 @@ void bind_check(nb::module_& module) {
       "cpu_description", [] { return cpu_description(real_file_system()); },
       "This machine's processor; equal on machines that can run each other's kernels.");
   module.def("check_run", &check_run, nb::arg("run"), nb::arg("options"), nb::arg("program"),
-             "Checks the kernels of a run. `options`: JSON with criteria, jobs, kernel, trust. "
+             "Checks the kernels of a run. `options`: JSON with criteria, jobs, kernel, trust, "
+             "imports and "
+             "python (the interpreter for what only Python can run). "
              "`program`: a path in the folder of fuseproof-runner. Returns the results as JSON, in "
              "the form of `fuseproof check --json`.");
 }

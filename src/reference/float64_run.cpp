@@ -56,7 +56,7 @@ bool holds_inexact(const IValue& value) {
   return result;
 }
 
-IValue widened_value(const IValue& native) {
+IValue widened_value(const IValue& native, Widening widening) {
   if (native.isTensor()) {
     const at::Tensor& tensor = native.toTensor();
     if (!tensor.defined() || !is_inexact(tensor.scalar_type())) return native;
@@ -66,14 +66,14 @@ IValue widened_value(const IValue& native) {
   if (native.isTuple()) {
     std::vector<IValue> elements;
     for (const IValue& element : native.toTupleRef().elements()) {
-      elements.push_back(widened_value(element));
+      elements.push_back(widened_value(element, widening));
     }
     return c10::ivalue::Tuple::create(std::move(elements));
   }
   if (native.isTensorList()) {
     c10::List<at::Tensor> list;
     for (const at::Tensor& tensor : native.toTensorVector()) {
-      list.push_back(widened_value(tensor).toTensor());
+      list.push_back(widened_value(tensor, widening).toTensor());
     }
     return list;
   }
@@ -137,6 +137,9 @@ at::Tensor merged_tensor(const Step& step, const at::Tensor& native, const at::T
     no_oracle(step, "gives another shape in float64");
   }
   const at::ScalarType dtype = widened(native.scalar_type(), Widening::kFloat64);
+  if (step.kernel.runs_in_python() && wide.scalar_type() != dtype) {
+    no_oracle(step, "computes in a dtype of its own");
+  }
   const at::Tensor exact = wide.scalar_type() == dtype ? wide : wide.to(dtype);
   return restrided(exact, native.strides());
 }
@@ -189,10 +192,10 @@ void follow(const Step& step, const Environment& native, Environment& wide, Muta
   if (is_pinned) {
     wide[step.result] = result;
   } else if (decides(step.target) && !mutation.writes_inexact) {
-    wide[step.result] = widened_value(result);
+    wide[step.result] = widened_value(result, Widening::kFloat64);
   } else if (step.kernel.draws_random_numbers()) {
     if (mutation.writes_inexact) no_oracle(step, "draws random numbers in place");
-    wide[step.result] = widened_value(result);
+    wide[step.result] = widened_value(result, Widening::kFloat64);
   } else {
     if (mutation.writes_exact) no_oracle(step, "writes to integers and to floats");
     run_widened(step, native, wide);
@@ -225,12 +228,16 @@ void run_free(const Program& program, Environment& wide, Widening widening, Prog
   NativePolicy policy;
   for (const Step& step : program.steps) {
     mark(step, progress);
-    if (step.kernel.draws_random_numbers()) {
-      throw StepFailure{fmt::format("{} (node `{}`) draws random numbers", step.target, step.name)};
+    if (step.kernel.randomness() == Randomness::kGenerator) {
+      throw StepFailure{
+          fmt::format("{} (node `{}`) draws from the generator", step.target, step.name)};
     }
     wide.run(step, policy, widening);
     if (const std::string reason = bit_operation(step, wide); !reason.empty()) {
       throw StepFailure{fmt::format("{} (node `{}`) {}", step.target, step.name, reason)};
+    }
+    if (step.kernel.draws_random_numbers()) {
+      wide[step.result] = widened_value(wide[step.result], widening);
     }
     wide.free_last_uses(step);
   }

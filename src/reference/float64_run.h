@@ -26,7 +26,8 @@ Float64Run run_in_float64(const Program& program, Environment& native, Environme
                           StepPolicy& policy, Progress* progress);
 
 // The program on widened inputs alone, with decisions of its own. Throws StepFailure, also for a
-// program that draws random numbers or reads the bits of floats.
+// program that draws from the generator or reads the bits of floats; what is drawn from a seed is
+// the native draw, widened.
 void run_free(const Program& program, Environment& wide, Widening widening, Progress* progress);
 
 }  // namespace fuseproof

@@ -113,13 +113,14 @@ struct FragmentProgram::State {
                       const std::vector<ReferenceMode>& modes, Progress* progress) const;
 };
 
-FragmentProgram::FragmentProgram(Fragment fragment) : state_(std::make_unique<State>()) {
+FragmentProgram::FragmentProgram(Fragment fragment, PythonOperators* python)
+    : state_(std::make_unique<State>()) {
   std::vector<std::string> inputs;
   for (const FragmentInput& input : fragment.inputs) inputs.push_back(input.node);
   for (const FragmentOutput& output : fragment.outputs) {
     if (output.source == OutputSource::kFx) state_->output_names.push_back(output.node);
   }
-  state_->program = compile(fragment.graph, inputs, state_->output_names);
+  state_->program = compile(fragment.graph, inputs, state_->output_names, python);
   state_->fragment = std::move(fragment);
 }
 
@@ -157,7 +158,11 @@ ReferenceResult FragmentProgram::State::run(const CallRecord& call, const Arena&
       wanted.push_back(&further.back());
     }
   }
-  return copied_to_arena(wanted);
+  ReferenceResult result = copied_to_arena(wanted);
+  for (const Step& step : program.steps) {
+    if (step.kernel.runs_in_python()) result.python_nodes.push_back({step.name, step.target});
+  }
+  return result;
 }
 
 ReferenceResult FragmentProgram::run(const CallRecord& call, const Arena& inputs,

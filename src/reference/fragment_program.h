@@ -10,10 +10,13 @@
 
 namespace fuseproof {
 
+class PythonOperators;
+
 class FragmentProgram {
  public:
-  // Throws kBadInput (malformed graph) or kUnsupported (no such operator); both name the node.
-  explicit FragmentProgram(Fragment fragment);
+  // Nodes that this process cannot run go to `python`, which may be null. Throws kBadInput
+  // (malformed graph) or kUnsupported (no such operator); both name the node.
+  explicit FragmentProgram(Fragment fragment, PythonOperators* python = nullptr);
   ~FragmentProgram();
 
   // Runs the fragment in each mode on the call's storages, which are mapped copy-on-write and stay

@@ -32,6 +32,8 @@ void execute(const Step& step, StepPolicy& policy, torch::jit::Stack& stack) {
   } catch (const c10::Error& error) {
     fail(step, error.what_without_backtrace(),
          is_out_of_memory(error) ? Cause::kOutOfMemory : Cause::kOperator);
+  } catch (const Error& error) {
+    fail(step, error.what(), Cause::kNoKernel);
   } catch (const std::bad_alloc& error) {
     fail(step, "out of memory", Cause::kOutOfMemory);
   } catch (const std::exception& error) {

@@ -30,6 +30,7 @@ void getitem(torch::jit::Stack& stack) {
   stack.push_back(is_tuple ? value.toTupleRef().elements()[index] : value.toListRef()[index]);
 }
 
+constexpr std::string_view kPrims = "prims.";
 constexpr Prim kGetItem = {.schema = "getitem(Any value, int index) -> Any", .function = getitem};
 
 struct TargetName {
@@ -56,35 +57,47 @@ std::optional<c10::OperatorHandle> find_operator(const TargetName& target) {
 
 }  // namespace
 
-Kernel Kernel::resolve(const Node& node) {
-  if (node.target == "getitem") return from_prim(kGetItem, node);
-  constexpr std::string_view kPrims = "prims.";
-  if (!node.target.starts_with(kPrims)) return from_operator(node);
-  const std::size_t end = node.target.find('.', kPrims.size());
-  const std::string name = node.target.substr(kPrims.size(), end - kPrims.size());
-  const Prim* prim = find_prim(name);
-  if (prim == nullptr) {
-    unavailable(node,
-                "exists in torch's Python package alone, and the reference has no form of it");
+Kernel Kernel::resolve(const Node& node, PythonOperators* python) {
+  std::string why;
+  std::optional<Kernel> kernel = find(node, why);
+  if (kernel) return *std::move(kernel);
+  if (python == nullptr) unavailable(node, why);
+  try {
+    return from_python(python->find(node.target));
+  } catch (const Error& error) {
+    unavailable(node, fmt::format("{}, and Python cannot run it: {}", why, error.what()));
   }
-  return from_prim(*prim, node);
 }
 
-Kernel Kernel::from_operator(const Node& node) {
+std::optional<Kernel> Kernel::find(const Node& node, std::string& why) {
+  if (node.target == "getitem") return from_prim(kGetItem, node);
+  if (node.target.starts_with(kPrims)) return find_prim_kernel(node, why);
+  return find_operator_kernel(node, why);
+}
+
+std::optional<Kernel> Kernel::find_prim_kernel(const Node& node, std::string& why) {
+  const std::size_t end = node.target.find('.', kPrims.size());
+  const std::string name = node.target.substr(kPrims.size(), end - kPrims.size());
+  if (const Prim* prim = find_prim(name)) return from_prim(*prim, node);
+  why = "is registered from Python, and the reference has no C++ form of it";
+  return std::nullopt;
+}
+
+std::optional<Kernel> Kernel::find_operator_kernel(const Node& node, std::string& why) {
   const std::optional<c10::OperatorHandle> found = find_operator(split_target(node));
   if (!found) {
-    unavailable(node,
-                "is not registered in libtorch; the reference cannot run operators that are "
-                "registered from Python or by another library");
+    why = "is not registered in libtorch";
+    return std::nullopt;
   }
   if (!found->hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) {
-    unavailable(node, "has no kernel for the CPU");
+    why = "has no kernel for the CPU in libtorch";
+    return std::nullopt;
   }
   Kernel kernel;
   // The dispatcher keeps its operators for the life of the process.
   kernel.schema_ =
       std::shared_ptr<const c10::FunctionSchema>(std::shared_ptr<void>(), &found->schema());
-  kernel.draws_random_numbers_ = found->hasTag(at::Tag::nondeterministic_seeded);
+  if (found->hasTag(at::Tag::nondeterministic_seeded)) kernel.randomness_ = Randomness::kGenerator;
   kernel.operator_ = *found;
   return kernel;
 }
@@ -94,7 +107,7 @@ Kernel Kernel::from_prim(const Prim& prim, const Node& node) {
   kernel.schema_ = std::make_shared<const c10::FunctionSchema>(
       torch::jit::parseSchema("prims::" + std::string(prim.schema)));
   kernel.function_ = prim.function;
-  kernel.draws_random_numbers_ = prim.draws_random_numbers;
+  kernel.randomness_ = prim.randomness;
   if (prim.function != nullptr) return kernel;
 
   kernel.operator_ = find_operator({std::string(prim.aten), std::string(prim.overload)});
@@ -103,6 +116,14 @@ Kernel Kernel::from_prim(const Prim& prim, const Node& node) {
   for (std::size_t i = kernel.schema_->arguments().size(); i < arguments.size(); ++i) {
     kernel.trailing_defaults_.push_back(arguments[i].default_value().value());
   }
+  return kernel;
+}
+
+Kernel Kernel::from_python(std::shared_ptr<const PythonOperator> found) {
+  Kernel kernel;
+  kernel.schema_ = found->schema();
+  if (found->draws_random_numbers()) kernel.randomness_ = Randomness::kGenerator;
+  kernel.python_ = std::move(found);
   return kernel;
 }
 

@@ -1,9 +1,11 @@
 // What a node's target names, resolved once: an operator of the ATen dispatcher, a prim with a C++
-// form (prims.h), or `getitem`. All three have a schema and run over the dispatcher's stack.
+// form (prims.h), `getitem`, or else an operator that a Python process runs (python_operator.h).
+// All have a schema and run over the dispatcher's stack.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,35 +13,44 @@
 
 #include "graph/graph.h"
 #include "reference/prims.h"
+#include "reference/python_operator.h"
 
 namespace fuseproof {
 
 class Kernel {
  public:
-  // Throws kUnsupported, naming node and target, when this process has no such operator or none for
-  // the CPU.
-  static Kernel resolve(const Node& node);
+  // What this process lacks is looked for in Python; `python` may be null. Throws kUnsupported,
+  // naming node and target, when there is no such operator or none for the CPU.
+  static Kernel resolve(const Node& node, PythonOperators* python);
 
   const c10::FunctionSchema& schema() const { return *schema_; }
-  bool draws_random_numbers() const { return draws_random_numbers_; }
+  Randomness randomness() const { return randomness_; }
+  bool draws_random_numbers() const { return randomness_ != Randomness::kNone; }
+  bool runs_in_python() const { return python_ != nullptr; }
 
   // Takes schema().arguments() off the stack and leaves schema().returns().
   void call(torch::jit::Stack& stack) const {
     if (function_ != nullptr) return function_(stack);
+    if (python_ != nullptr) return python_->call(stack);
     for (const c10::IValue& value : trailing_defaults_) stack.push_back(value);
     operator_->callBoxed(stack);
   }
 
  private:
-  static Kernel from_operator(const Node& node);
+  // What this process has. Nothing, and `why`, when it has no such operator.
+  static std::optional<Kernel> find(const Node& node, std::string& why);
+  static std::optional<Kernel> find_prim_kernel(const Node& node, std::string& why);
+  static std::optional<Kernel> find_operator_kernel(const Node& node, std::string& why);
   static Kernel from_prim(const Prim& prim, const Node& node);
+  static Kernel from_python(std::shared_ptr<const PythonOperator> found);
 
   std::shared_ptr<const c10::FunctionSchema> schema_;
   std::optional<c10::OperatorHandle> operator_;
   // Of the operator's arguments that come after those of the schema.
   std::vector<c10::IValue> trailing_defaults_;
   PrimFunction function_ = nullptr;
-  bool draws_random_numbers_ = false;
+  std::shared_ptr<const PythonOperator> python_;
+  Randomness randomness_ = Randomness::kNone;
 };
 
 }  // namespace fuseproof

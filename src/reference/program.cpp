@@ -76,7 +76,7 @@ int declare(SlotTable& slots, const std::string& name) {
 }  // namespace
 
 Program compile(const Graph& graph, const std::vector<std::string>& inputs,
-                const std::vector<std::string>& outputs) {
+                const std::vector<std::string>& outputs, PythonOperators* python) {
   Program program;
   SlotTable slots;
   for (const std::string& name : inputs) {
@@ -92,7 +92,7 @@ Program compile(const Graph& graph, const std::vector<std::string>& inputs,
     Step step{.node = index,
               .name = node.name,
               .target = node.target,
-              .kernel = Kernel::resolve(node),
+              .kernel = Kernel::resolve(node, python),
               .operands = {},
               .last_uses = {}};
     step.operands = make_operands(node, step.kernel.schema(), slots);

@@ -37,9 +37,9 @@ struct Program {
 
 // `inputs` names the nodes whose values are given (placeholders and constants, or any other node,
 // which is then not computed); `outputs` those whose values are wanted. Throws kBadInput for a
-// graph that is malformed and kUnsupported for an operator that this process does not have; both
-// name the node.
+// graph that is malformed and kUnsupported for an operator that neither this process nor Python
+// has; both name the node. `python` may be null.
 Program compile(const Graph& graph, const std::vector<std::string>& inputs,
-                const std::vector<std::string>& outputs);
+                const std::vector<std::string>& outputs, PythonOperators* python);
 
 }  // namespace fuseproof

@@ -1,6 +1,7 @@
 #include "reference/tensors.h"
 
 #include <cstring>
+#include <string>
 
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
@@ -36,6 +37,18 @@ constexpr DTypeRow kDTypes[] = {
     {DType::kComplex32, at::ScalarType::ComplexHalf},
     {DType::kComplex64, at::ScalarType::ComplexFloat},
     {DType::kComplex128, at::ScalarType::ComplexDouble},
+};
+
+struct MemoryFormatRow {
+  std::string_view name;
+  at::MemoryFormat format;
+};
+
+constexpr MemoryFormatRow kMemoryFormats[] = {
+    {"contiguous_format", at::MemoryFormat::Contiguous},
+    {"preserve_format", at::MemoryFormat::Preserve},
+    {"channels_last", at::MemoryFormat::ChannelsLast},
+    {"channels_last_3d", at::MemoryFormat::ChannelsLast3d},
 };
 
 [[noreturn]] void unknown(std::string_view kind, std::string_view name) {
@@ -75,11 +88,11 @@ at::ScalarType scalar_type(DType dtype) {
   unknown("dtype", dtype_name(dtype));
 }
 
-DType dtype_of(const at::Tensor& tensor) {
+DType dtype_of(at::ScalarType scalar_type) {
   for (const DTypeRow& row : kDTypes) {
-    if (row.scalar_type == tensor.scalar_type()) return row.dtype;
+    if (row.scalar_type == scalar_type) return row.dtype;
   }
-  unknown("dtype", at::toString(tensor.scalar_type()));
+  unknown("dtype", at::toString(scalar_type));
 }
 
 at::ScalarType scalar_type(std::string_view name) {
@@ -94,12 +107,17 @@ at::Layout layout_kind(std::string_view name) {
 }
 
 at::MemoryFormat memory_format(std::string_view name) {
-  const std::string_view format = without_torch(name);
-  if (format == "contiguous_format") return at::MemoryFormat::Contiguous;
-  if (format == "preserve_format") return at::MemoryFormat::Preserve;
-  if (format == "channels_last") return at::MemoryFormat::ChannelsLast;
-  if (format == "channels_last_3d") return at::MemoryFormat::ChannelsLast3d;
+  for (const MemoryFormatRow& row : kMemoryFormats) {
+    if (row.name == without_torch(name)) return row.format;
+  }
   unknown("memory format", name);
+}
+
+std::string_view memory_format_name(at::MemoryFormat format) {
+  for (const MemoryFormatRow& row : kMemoryFormats) {
+    if (row.format == format) return row.name;
+  }
+  unknown("memory format", std::to_string(static_cast<int>(format)));
 }
 
 c10::Device cpu_device(std::string_view name) {

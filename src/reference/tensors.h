@@ -12,11 +12,13 @@ namespace fuseproof {
 
 at::ScalarType scalar_type(DType dtype);
 // Throws kUnsupported for a dtype without a name here.
-DType dtype_of(const at::Tensor& tensor);
+DType dtype_of(at::ScalarType scalar_type);
+inline DType dtype_of(const at::Tensor& tensor) { return dtype_of(tensor.scalar_type()); }
 // By torch's names, without "torch.". Throw kUnsupported for names that they do not know.
 at::ScalarType scalar_type(std::string_view name);
 at::Layout layout_kind(std::string_view name);
 at::MemoryFormat memory_format(std::string_view name);
+std::string_view memory_format_name(at::MemoryFormat format);
 // Throws kUnsupported for a device that is not the CPU.
 c10::Device cpu_device(std::string_view name);
 

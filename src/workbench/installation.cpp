@@ -88,7 +88,7 @@ Installation find_installation(FileSystem& files, const Path& program) {
 }
 
 WorkbenchFactory workbench_factory(FileSystem& files, const Installation& installation,
-                                   const RunReader& run) {
+                                   const RunReader& run, const std::vector<std::string>& imports) {
   const char* advice = "Reinstall Fuseproof, or run `make setup` in its source tree.";
   if (installation.runner.empty()) {
     throw Error(ErrorKind::kUnsupported, fmt::format("fuseproof-runner was not found. {}", advice));
@@ -114,10 +114,11 @@ WorkbenchFactory workbench_factory(FileSystem& files, const Installation& instal
   };
   kernels.recorded_cpu =
       JsonObject(run.info(), (run.path() / "run.json").string()).string_or("cpu", "");
-  return [&files, kernels, reference = installation.reference] {
+  const ReferenceClientOptions reference = {
+      .worker = installation.reference, .python = installation.python, .imports = imports};
+  return [&files, kernels, reference] {
     return Workbench{std::make_unique<InductorCppRunner>(files, kernels),
-                     std::make_unique<ReferenceClient>(
-                         ReferenceClientOptions{.worker = reference, .environment = {}})};
+                     std::make_unique<ReferenceClient>(reference)};
   };
 }
 

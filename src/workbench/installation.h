@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "check/engine.h"
@@ -15,7 +16,8 @@ struct Installation {
   Path runner;     // fuseproof-runner; empty when it was not found
   Path reference;  // fuseproof-reference; empty when it was not found
   Path torch;      // torch's package folder ($FUSEPROOF_TORCH_DIR); empty when it was not found
-  Path python;     // the interpreter that runs scripts ($FUSEPROOF_PYTHON)
+  Path python;     // the interpreter of scripts and of operators that only Python has
+                   // ($FUSEPROOF_PYTHON)
 };
 
 // `program` is the running executable. Throws kUsage for a variable that names nothing.
@@ -28,9 +30,10 @@ Path running_program();
 // started for it.
 std::string torch_version(FileSystem& files, const Path& torch);
 
-// Makes the workers of a check for this run. Throws kUnsupported, naming what is missing, when the
-// installation is incomplete.
+// Makes the workers of a check for this run. `imports` names the modules whose operators the
+// reference may run: their code is executed, so that only the user names them. Throws kUnsupported,
+// naming what is missing, when the installation is incomplete.
 WorkbenchFactory workbench_factory(FileSystem& files, const Installation& installation,
-                                   const RunReader& run);
+                                   const RunReader& run, const std::vector<std::string>& imports);
 
 }  // namespace fuseproof

@@ -82,7 +82,14 @@ RunRequest run_request_from_json(const Json& body) {
 Json result_to_json(const ReferenceResult& result) {
   Json runs = Json::array();
   for (const ReferenceRun& run : result.runs) runs.push_back(run_to_json(run));
-  return {{"reply", "result"}, {"runs", std::move(runs)}, {"arena", result.arena->description()}};
+  Json python_nodes = Json::array();
+  for (const auto& [node, target] : result.python_nodes) {
+    python_nodes.push_back({{"node", node}, {"target", target}});
+  }
+  return {{"reply", "result"},
+          {"runs", std::move(runs)},
+          {"arena", result.arena->description()},
+          {"python_nodes", std::move(python_nodes)}};
 }
 
 Json error_to_json(const Error& error) {
@@ -109,6 +116,9 @@ ReferenceResult result_from_message(Channel::Message& message) {
       Arena::attach(message.fds[0].release(), reply.raw("arena"), Arena::Sharing::kShared));
   for (const JsonObject& run : reply.objects("runs")) {
     result.runs.push_back(run_from_json(run, result.arena->storage_count()));
+  }
+  for (const JsonObject& node : reply.objects("python_nodes")) {
+    result.python_nodes.push_back({node.string("node"), node.string("target")});
   }
   return result;
 }

@@ -3,7 +3,8 @@
 //   request  {"request": "run", "program": hash, "fragment": {…}, "call": {…}, "arena": {…},
 //             "modes": ["native", "float64"]}             and the input arena's descriptor
 //   reply    {"reply": "result", "arena": {…}, "runs": [{"exception", "no_oracle",
-//             "outputs": [{"storage", "layout"}]}]}       and the output arena's descriptor
+//             "outputs": [{"storage", "layout"}]}],
+//             "python_nodes": [{"node", "target"}]}         and the output arena's descriptor
 //   reply    {"reply": "unknown_program"}                 the fragment must be sent again: a
 //                                                         worker keeps a bounded number
 //   reply    {"reply": "error", "kind", "message"}

@@ -52,11 +52,24 @@ struct ReferenceClient::State {
   std::optional<Worker> worker;
 
   void start();
+  std::vector<std::string> arguments(int channel) const;
   Channel::Message exchange(const reference_protocol::RunRequest& request, const Arena& inputs,
                             const Graph& graph);
   [[noreturn]] void fail_dead(const Graph& graph);
   [[noreturn]] void fail_late(const Graph& graph);
 };
+
+std::vector<std::string> ReferenceClient::State::arguments(int channel) const {
+  std::vector<std::string> arguments = {"--channel", std::to_string(channel), "--progress",
+                                        std::to_string(progress.fd())};
+  if (!options.python.empty()) {
+    arguments.insert(arguments.end(), {"--python", options.python.string()});
+  }
+  for (const std::string& module : options.imports) {
+    arguments.insert(arguments.end(), {"--import", module});
+  }
+  return arguments;
+}
 
 void ReferenceClient::State::start() {
   if (worker && !worker->process.poll()) return;
@@ -64,15 +77,13 @@ void ReferenceClient::State::start() {
   auto [own, theirs] = Channel::pair();
   progress.node().store(SharedProgress::kIdle);
   try {
-    worker.emplace(Worker{
-        .process = ChildProcess::spawn({.program = options.worker,
-                                        .arguments = {"--channel", std::to_string(theirs.fd()),
-                                                      "--progress", std::to_string(progress.fd())},
-                                        .kept_fds = {theirs.fd(), progress.fd()},
-                                        .environment = options.environment,
-                                        .child_stdout = ChildStdout::kToStderr}),
-        .channel = std::move(own),
-        .known_programs = {}});
+    worker.emplace(Worker{.process = ChildProcess::spawn({.program = options.worker,
+                                                          .arguments = arguments(theirs.fd()),
+                                                          .kept_fds = {theirs.fd(), progress.fd()},
+                                                          .environment = options.environment,
+                                                          .child_stdout = ChildStdout::kToStderr}),
+                          .channel = std::move(own),
+                          .known_programs = {}});
   } catch (const Error& error) {
     throw Error(
         ErrorKind::kUnsupported,

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/process.h"
@@ -14,7 +15,9 @@ namespace fuseproof {
 struct ReferenceClientOptions {
   Path worker;                                      // the executable
   std::vector<EnvironmentChange> environment = {};  // of the worker, beyond this process's
-  std::chrono::seconds time_limit{600};  // for one request; the worker is killed beyond it
+  Path python = {};                       // runs what only Python can; empty: nothing does
+  std::vector<std::string> imports = {};  // modules that register the user's operators
+  std::chrono::seconds time_limit{600};   // for one request; the worker is killed beyond it
 };
 
 class ReferenceClient : public ReferenceRunner {

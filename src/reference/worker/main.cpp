@@ -6,11 +6,13 @@
 #include <exception>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/channel.h"
 #include "base/error.h"
 #include "reference/client/protocol.h"
 #include "reference/client/shared_progress.h"
+#include "reference/python_operator.h"
 #include "reference/worker/program_cache.h"
 
 namespace fuseproof {
@@ -23,6 +25,7 @@ constexpr std::size_t kKeptPrograms = 1024;
 struct WorkerArguments {
   std::optional<int> channel;
   std::optional<int> progress;
+  PythonWorkerOptions python;
 };
 
 std::optional<int> parse_descriptor(std::string_view text) {
@@ -38,13 +41,16 @@ WorkerArguments parse_arguments(int count, char** values) {
     const std::string_view option = values[i];
     if (option == "--channel") arguments.channel = parse_descriptor(values[i + 1]);
     if (option == "--progress") arguments.progress = parse_descriptor(values[i + 1]);
+    if (option == "--python") arguments.python.python = values[i + 1];
+    if (option == "--import") arguments.python.imports.emplace_back(values[i + 1]);
   }
   return arguments;
 }
 
 class Worker {
  public:
-  Worker(int channel, SharedProgress* progress) : channel_(channel), progress_(progress) {}
+  Worker(int channel, SharedProgress* progress, PythonWorkerOptions python)
+      : channel_(channel), progress_(progress), python_(std::move(python)) {}
 
   void serve() {
     while (std::optional<Channel::Message> message = channel_.receive()) {
@@ -82,13 +88,14 @@ class Worker {
     std::shared_ptr<const FragmentProgram> program = cache_.find(request.program);
     if (program != nullptr || !request.fragment) return program;
     const JsonObject document(*request.fragment, "fragment");
-    program = std::make_shared<FragmentProgram>(fragment_from_json(document));
+    program = std::make_shared<FragmentProgram>(fragment_from_json(document), &python_);
     cache_.insert(request.program, program);
     return program;
   }
 
   Channel channel_;
   SharedProgress* progress_;
+  PythonOperators python_;
   ProgramCache cache_{kKeptPrograms};
 };
 
@@ -98,8 +105,10 @@ class Worker {
 int main(int count, char** values) {
   const fuseproof::WorkerArguments arguments = fuseproof::parse_arguments(count, values);
   if (!arguments.channel) {
-    std::fputs("fuseproof-reference is started by fuseproof: --channel FD [--progress FD]\n",
-               stderr);
+    std::fputs(
+        "fuseproof-reference is started by fuseproof: --channel FD [--progress FD] "
+        "[--python PROGRAM] [--import MODULE]…\n",
+        stderr);
     return fuseproof::error_kind_info(fuseproof::ErrorKind::kUsage).exit_status;
   }
   // Ctrl-C in a terminal reaches the whole process group; the client decides what it means.
@@ -109,7 +118,8 @@ int main(int count, char** values) {
     if (arguments.progress) {
       progress.emplace(fuseproof::SharedProgress::attach(*arguments.progress));
     }
-    fuseproof::Worker(*arguments.channel, progress ? &*progress : nullptr).serve();
+    fuseproof::Worker(*arguments.channel, progress ? &*progress : nullptr, arguments.python)
+        .serve();
     return 0;
   } catch (const fuseproof::Error& error) {
     std::fprintf(stderr, "fuseproof-reference: %s\n", error.what());

@@ -51,7 +51,8 @@ class WorkerError(Exception):
 
 
 class Run:
-    def __init__(self, document, memory, arena):
+    def __init__(self, document, memory, arena, python_nodes):
+        self.python_nodes = python_nodes
         self.exception = document["exception"]
         self.no_oracle = document["no_oracle"]
         self.outputs = [
@@ -61,10 +62,12 @@ class Run:
 
 
 class ReferenceWorker:
-    def __init__(self, path):
+    def __init__(self, path, *options, environment=None):
         self.socket, theirs = socket.socketpair()
         self.process = subprocess.Popen(
-            [path, "--channel", str(theirs.fileno())], pass_fds=[theirs.fileno()]
+            [path, "--channel", str(theirs.fileno()), *options],
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, **(environment or {})},
         )
         theirs.close()
 
@@ -116,6 +119,8 @@ class ReferenceWorker:
         assert reply["reply"] == "result", reply
         (fd,) = fds
         with mmap.mmap(fd, reply["arena"]["size_bytes"], prot=mmap.PROT_READ) as memory:
-            runs = [Run(run, memory, reply["arena"]) for run in reply["runs"]]
+            runs = [
+                Run(run, memory, reply["arena"], reply["python_nodes"]) for run in reply["runs"]
+            ]
         os.close(fd)
         return runs
