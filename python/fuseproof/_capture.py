@@ -23,6 +23,7 @@ from fuseproof._recorder import Recorder
 from fuseproof._torch_hooks import Hooks, internals
 
 _INPUTS = ("real", "layout")
+_RUN_ID = "FUSEPROOF_RUN_ID"  # of the run that this process or its parent is writing
 
 
 class CaptureWarning(UserWarning):
@@ -32,7 +33,9 @@ class CaptureWarning(UserWarning):
 class Capture:
     """Use it as a context manager, or start() and stop() it.
 
-    run:          the folder to create; an existing one is refused.
+    run:          the folder to create. An existing one is refused, but for the processes of one
+                  program: the ranks of a launch (RANK and WORLD_SIZE are set, as torchrun does), and
+                  children of the process that created it. Each has a folder of its own in the run.
     inputs:       "real" keeps what the kernels were called with, "layout" only shapes and strides.
     byte_budget:  how many bytes of inputs may be written; None: no limit.
     calls:        how many calls of each call site are recorded; where sizes are symbolic, calls
@@ -65,6 +68,7 @@ class Capture:
         self._recorder: Recorder | None = None
         self._hooks: Hooks | None = None
         self._modules_before = 0
+        self._parent_run: str | None = None
 
     def start(self) -> Capture:
         if self._hooks is not None:
@@ -78,14 +82,17 @@ class Capture:
             raise
         hooks.listen(self._recorder)
         self._hooks = hooks
+        self._parent_run = os.environ.get(_RUN_ID)
+        os.environ[_RUN_ID] = self._writer.run_id
         self._modules_before = len(internals().PyCodeCache.modules)
         _running.add(self)
         return self
 
     def _new_recorder(self) -> Recorder:
         info = run_info(self._inputs, self._calls, self._byte_budget)
-        process = f"process_{os.environ.get('RANK', '0')}"
-        self._writer = RunWriter(self.run, process, json.dumps(info))
+        self._writer = RunWriter(
+            self.run, _process(), _launch(), os.environ.get(_RUN_ID, ""), json.dumps(info)
+        )
         if self._byte_budget is not None:
             self._writer.set_byte_budget(self._byte_budget)
         return Recorder(self._writer, self._inputs, self._calls)
@@ -94,10 +101,7 @@ class Capture:
         """Ends the capture: torch is as it was, the run is complete. Nothing when not running."""
         if self._hooks is None or self._recorder is None:
             return
-        _running.discard(self)
-        self._hooks.remove()
-        self._hooks = None
-        self._recorder.detach()
+        self._end(self._hooks, self._recorder)
         self._finish(self._recorder)
 
     def __enter__(self) -> Capture:
@@ -124,9 +128,17 @@ class Capture:
     def mute(self) -> None:
         """Switches everything off without touching the run (in a forked child)."""
         if self._hooks is not None and self._recorder is not None:
-            self._hooks.mute()
-            self._recorder.detach()
-            self._hooks = None
+            self._end(self._hooks, self._recorder)
+
+    def _end(self, hooks: Hooks, recorder: Recorder) -> None:
+        _running.discard(self)
+        hooks.remove()
+        self._hooks = None
+        recorder.detach()
+        if self._parent_run is None:
+            os.environ.pop(_RUN_ID, None)
+        else:
+            os.environ[_RUN_ID] = self._parent_run
 
     def _finish(self, recorder: Recorder) -> None:
         recorder.finish()
@@ -140,6 +152,13 @@ class Capture:
         }
         self._writer.update_info(json.dumps(ending))
         print(self._summary(recorder), file=sys.stderr)
+        if recorder.recompiled:
+            print(
+                f"fuseproof: torch's cache held {recorder.recompiled} of these graphs, but what a "
+                "capture needs to know of them was not kept then; they were compiled again, and "
+                "will be taken from the cache next time",
+                file=sys.stderr,
+            )
         if refused:
             print(
                 f"fuseproof: the byte budget of {self._byte_budget} was reached; "
@@ -152,7 +171,7 @@ class Capture:
         counts = recorder.counts()
         text = (
             f"fuseproof: captured {counts['kernels']} kernels ({counts['fragments']} with a "
-            f"fragment), {counts['external_calls']} external calls in {self.run}"
+            f"fragment), {counts['external_calls']} external calls in {self._where()}"
         )
         live, checked = counts["live_outputs"], counts["live_outputs_checked"]
         if checked < live:
@@ -163,17 +182,22 @@ class Capture:
             text += f"; could not recover: {reasons}"
         return text
 
+    def _where(self) -> str:
+        is_creator = os.path.basename(self._writer.info_path) == "run.json"
+        return self.run if is_creator else os.path.join(self.run, self._writer.process)
+
     def _warn_about_gaps(self, recorder: Recorder) -> None:
         counts = recorder.counts()
         if recorder.problems:
             _warn(
                 f"{len(recorder.problems)} things went wrong inside Fuseproof during the capture; "
-                f"they are listed under `problems` in {self.run}/run.json"
+                f"they are listed under `problems` in {self._writer.info_path}"
             )
         if recorder.cached_modules:
             _warn(
-                f"{recorder.cached_modules} compiled graphs came out of a cache and were not "
-                "captured. Clear it (TORCHINDUCTOR_CACHE_DIR) or disable it for this run."
+                f"{recorder.cached_modules} compiled graphs came out of a cache in a way that does "
+                "not let Fuseproof have them compiled again, and were not captured. Clear it "
+                "(TORCHINDUCTOR_CACHE_DIR) or disable it for this run."
             )
         if recorder.problems:
             return
@@ -196,6 +220,21 @@ class Capture:
                 else "They were compiled, but the program did not get as far as calling one."
             )
             _warn(f"no call of the {counts['kernels']} kernels was recorded. {cause}")
+
+
+def _process() -> str:
+    """The folder of this process in its run."""
+    restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    suffix = "" if restart == "0" else f"_restart_{restart}"
+    return f"process_{os.environ.get('RANK', '0')}{suffix}"
+
+
+def _launch() -> str:
+    """What all ranks of one launch have in common; "" for a process that is no rank."""
+    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+        return ""
+    names = ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
+    return " ".join(f"{name}={os.environ.get(name, '')}" for name in names)
 
 
 def _warn(text: str) -> None:

@@ -1,4 +1,5 @@
-"""One lowered graph: what is kept of it while its kernels are generated."""
+"""One lowered graph: what is kept of it while its kernels are generated, and what goes into the
+side file of the module that it is compiled to."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ class GraphRecord:
     symbols: dict[str, int]  # and their hints
     is_cpp_wrapper: bool
     node_count: int
-    facts: GraphFacts
-    lowered: Any  # _core.LoweredGraph
+    facts: GraphFacts | None  # None once its kernels are generated, or out of a side file
+    lowered: Any  # _core.LoweredGraph, likewise
     document: Json | None  # None once it has been written
     constants: dict[str, torch.Tensor]
     symbol_places: list[SymbolPlace]  # in the arguments of the graph's own call
@@ -51,7 +52,7 @@ class GraphRecord:
 
     def close(self) -> None:
         """Lets go of the compiler's objects; what is needed later has been copied."""
-        self.facts = self.lowered = self.document = None  # type: ignore[assignment]
+        self.facts = self.lowered = None
 
 
 def new_record(

@@ -1,7 +1,7 @@
 """Every private name of torch that Fuseproof needs, and the hooks into them.
 
 This is the one file that has to change when torch changes: `internals()` resolves the names (and
-says which one is missing), `Hooks` wraps six functions and hands what they see to a listener. A
+says which one is missing), `Hooks` wraps some functions and hands what they see to a listener. A
 listener's own failure never reaches the program: it is reported, and the compile goes on.
 """
 
@@ -12,7 +12,7 @@ import importlib
 import threading
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,12 +28,15 @@ _NAMES = {
     "Scheduler": "torch._inductor.scheduler:Scheduler",
     "OutputNode": "torch._inductor.scheduler:OutputNode",
     "PyCodeCache": "torch._inductor.codecache:PyCodeCache",
-    "FxGraphCache": "torch._inductor.codecache:FxGraphCache",
-    "BypassFxGraphCache": "torch._inductor.codecache:BypassFxGraphCache",
-    "BypassAOTAutogradCache": (
-        "torch._functorch._aot_autograd.autograd_cache:BypassAOTAutogradCache"
+    "GuardedCache": "torch._inductor.codecache:GuardedCache",
+    "CompiledFxGraph": "torch._inductor.output_code:CompiledFxGraph",
+    "AOTAutogradResult": (
+        "torch._functorch._aot_autograd.aot_autograd_result:GenericAOTAutogradResult"
     ),
-    "autograd_cache": "torch._functorch._aot_autograd.autograd_cache:",
+    "BundledAOTAutogradResult": (
+        "torch._functorch._aot_autograd.aot_autograd_result:BundledAOTAutogradResult"
+    ),
+    "cache_dir": "torch._inductor.runtime.cache_dir_utils:cache_dir",
     "functorch_config": "torch._functorch.config:",
     "dynamo_config": "torch._dynamo.config:",
     "inductor_config": "torch._inductor.config:",
@@ -52,8 +55,11 @@ _HOOKED = [
     ("CppScheduling", "define_kernel"),
     ("Scheduler", "codegen_extern_call"),
     ("PyCodeCache", "load_by_key_path"),
-    ("FxGraphCache", "_check_can_cache"),
-    ("autograd_cache", "check_cacheable"),
+    ("CompiledFxGraph", "__init__"),
+    ("CompiledFxGraph", "after_deserialization"),
+    ("GuardedCache", "find_guarded_entry"),
+    ("GuardedCache", "iterate_over_candidates"),
+    ("AOTAutogradResult", "_load_and_post_compile"),
 ]
 
 
@@ -100,7 +106,7 @@ def register_operators(namespace: str) -> None:
 
 
 class Listener(Protocol):
-    """What hooks report. `graph` is a GraphLowering."""
+    """What hooks report. `graph` is a GraphLowering, `compiled` a CompiledFxGraph."""
 
     def node_lowered(self, graph: Any, node: torch.fx.Node, value: object) -> None: ...
 
@@ -115,6 +121,18 @@ class Listener(Protocol):
     def module_loaded(self, graph: Any | None, module: Any) -> None: ...
 
     def module_failed(self, graph: Any | None, error: Exception) -> None: ...
+
+    def graph_compiled(self, graph: Any, compiled: Any, was_withheld: bool) -> None: ...
+
+    def knows(self, compiled: Any) -> bool: ...
+
+    def cached_module_loaded(self, compiled: Any, module: Any) -> None: ...
+
+    def cached_graphs_loading(self) -> None: ...
+
+    def cached_graphs_loaded(self) -> None: ...
+
+    def cached_graphs_dropped(self) -> None: ...
 
     def problem(self, where: str, text: str) -> None: ...
 
@@ -132,12 +150,21 @@ class _Patch:
 _installed = threading.Lock()
 
 
+class _Lookup(threading.local):
+    """A thread's look-up in torch's caches of compiled graphs."""
+
+    fits: Callable[[str], bool] | None = None  # whether an entry's guards hold
+    withheld = False  # an entry would have been taken, but a capture knows nothing of it
+    loading: Any = None  # the CompiledFxGraph whose module is being loaded
+
+
 class Hooks:
     """Wraps torch's functions from install() to remove(). At most one is installed in a process."""
 
     def __init__(self) -> None:
         self._listener: Listener | None = None
         self._patches: list[_Patch] = []
+        self._lookup = _Lookup()
 
     def listen(self, listener: Listener) -> None:
         """From now on what happens is reported; until then the wrappers only pass through."""
@@ -149,7 +176,7 @@ class Hooks:
         if not _installed.acquire(blocking=False):
             raise UsageError("another capture is running in this process; end it first")
         for owner, attribute in _HOOKED:
-            wrapper = getattr(self, f"_wrap_{attribute.lstrip('_')}")
+            wrapper = getattr(self, f"_wrap_{attribute.strip('_')}")
             self._patch(getattr(names, owner), attribute, wrapper)
 
     def remove(self) -> None:
@@ -162,10 +189,6 @@ class Hooks:
         if self._patches:
             self._patches.clear()
             _installed.release()
-
-    def mute(self) -> None:
-        """From now on the wrappers only pass through (in a forked child)."""
-        self._listener = None
 
     def _patch(self, owner: Any, attribute: str, wrap: Callable[[Any], Any]) -> None:
         original = vars(owner)[attribute]
@@ -218,6 +241,10 @@ class Hooks:
 
     def _wrap_load_by_key_path(self, original: Any) -> Any:
         def load_by_key_path(cls: Any, key: str, path: str, *args: Any, **kwargs: Any) -> Any:
+            if self._lookup.loading is not None:
+                module = original(cls, key, path, *args, **kwargs)
+                self._tell("cached_module_loaded", self._lookup.loading, module)
+                return module
             graph = self._graph()
             self._tell("module_loading", graph, path)
             try:
@@ -230,27 +257,103 @@ class Hooks:
 
         return load_by_key_path
 
-    # The two caches of compiled graphs are bypassed the way that torch itself bypasses them for a
-    # graph that it cannot cache; switching them off in the configuration would hold for one thread
-    # only. What is compiled stays the same, and Inductor's cache of built kernels stays in use.
+    def _wrap_init(self, original: Any) -> Any:
+        def __init__(
+            compiled: Any, current_callable: Any, graph: Any, *args: Any, **kwargs: Any
+        ) -> None:
+            original(compiled, current_callable, graph, *args, **kwargs)
+            self._tell("graph_compiled", graph, compiled, self._lookup.withheld)
+            if not internals().functorch_config.bundled_autograd_cache:
+                self._lookup.withheld = False  # what was said of one graph alone
 
-    def _wrap_check_can_cache(self, original: Any) -> Any:
-        def _check_can_cache(*args: Any, **kwargs: Any) -> object:
-            if self._listener is not None:
-                raise internals().BypassFxGraphCache("Fuseproof captures this graph")
-            return original(*args, **kwargs)
+        return __init__
 
-        return _check_can_cache
+    # Torch keeps compiled graphs in two caches. AOTAutograd's holds the names of entries of the FX
+    # graph cache, or the graphs themselves (`bundled_autograd_cache`). A hit skips code generation.
+    # An entry is left in place but passed over when the listener does not know its graph, so that
+    # torch compiles that graph as on any other miss, and stores it again.
 
-    def _wrap_check_cacheable(self, original: Any) -> Any:
-        def check_cacheable(*args: Any, **kwargs: Any) -> object:
-            names = internals()
-            is_strict = (
-                names.functorch_config.strict_autograd_cache
-                or names.dynamo_config.strict_precompile
-            )
-            if self._listener is not None and not is_strict:
-                raise names.BypassAOTAutogradCache("Fuseproof captures this graph")
-            return original(*args, **kwargs)
+    def _wrap_find_guarded_entry(self, original: Any) -> Any:
+        def find_guarded_entry(
+            cls: Any, key: str, local: bool, remote_cache: Any, evaluate_guards: Any, hints: Any
+        ) -> Any:
+            lookup = self._lookup
+            lookup.withheld = False
+            lookup.fits = lambda guards: bool(evaluate_guards(guards, hints))
+            try:
+                return original(cls, key, local, remote_cache, evaluate_guards, hints)
+            finally:
+                lookup.fits = None
 
-        return check_cacheable
+        return find_guarded_entry
+
+    def _wrap_iterate_over_candidates(self, original: Any) -> Any:
+        def iterate_over_candidates(cls: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+            for found in original(cls, *args, **kwargs):
+                if self._may_serve(found[0]):
+                    yield found
+
+        return iterate_over_candidates
+
+    def _may_serve(self, entry: Any) -> bool:
+        names = internals()
+        if names.functorch_config.strict_autograd_cache or names.dynamo_config.strict_precompile:
+            return True  # a miss would be an error of the program
+        if all(self._knows(compiled) for compiled in _graphs_of(entry)):
+            return True
+        fits = self._lookup.fits
+        if not entry.guards_expr or fits is None or fits(entry.guards_expr):
+            self._lookup.withheld = True
+        return False
+
+    def _knows(self, compiled: Any) -> bool:
+        listener = self._listener
+        if listener is None:
+            return True
+        try:
+            return listener.knows(compiled)
+        except Exception:
+            listener.problem("knows", traceback.format_exc())
+            return True
+
+    def _wrap_after_deserialization(self, original: Any) -> Any:
+        def after_deserialization(compiled: Any, constants: Any) -> Any:
+            self._lookup.loading = compiled
+            try:
+                return original(compiled, constants)
+            finally:
+                self._lookup.loading = None
+
+        return after_deserialization
+
+    # The graphs of one entry are served together or not at all: when the backward graph is not
+    # there, the forward graph that has been loaded is dropped.
+
+    def _wrap_load_and_post_compile(self, original: Any) -> Any:
+        def _load_and_post_compile(entry: Any, *args: Any, **kwargs: Any) -> Any:
+            self._tell("cached_graphs_loading")
+            try:
+                result = original(entry, *args, **kwargs)
+            except BaseException:
+                self._tell("cached_graphs_dropped")
+                raise
+            self._tell("cached_graphs_loaded")
+            return result
+
+        return _load_and_post_compile
+
+
+def _graphs_of(entry: Any) -> list[Any]:
+    """The compiled graphs that an entry of one of the caches holds itself."""
+    names = internals()
+    if isinstance(entry, names.BundledAOTAutogradResult):
+        parts = [part.result for part in (entry.compiled_fw, entry.compiled_bw) if part is not None]
+    else:
+        parts = [entry]
+    return [part for part in parts if isinstance(part, names.CompiledFxGraph)]
+
+
+def compiled_identity(compiled: Any) -> tuple[str, str]:
+    """Of a CompiledFxGraph: the hash of its generated module's source, and the text of the graph
+    that was lowered. Neither changes when it is stored and loaded."""
+    return str(compiled.cache_key), str(compiled.inductor_post_grad_graph_str)

@@ -2,6 +2,7 @@
 // bench read.
 //
 //   RUN/run.json
+//   RUN/<process>/process.json             of a process that joined: what run.json says of its creator
 //   RUN/<process>/graphs/<g>/graph.json    lowered graph, order of its kernels and externals
 //   RUN/<process>/sites/<nnn>_<kernel>/    kernel.json fragment.json kernel.cpp kernel.so
 //                                          calls/<k>.json
@@ -26,15 +27,31 @@
 
 namespace fuseproof {
 
+// What tells the processes of one program from those of another one.
+struct ProcessIdentity {
+  std::string process = "process_0";  // its folder
+  std::string launch;      // what all ranks of a launch have in common; "": no part of a launch
+  std::string parent_run;  // id of the run that an ancestor of this process is writing, or ""
+};
+
 // Writes one process's part of a run. Thread-safe.
 class RunWriter {
  public:
-  // Creates RUN (throws kUsage when it exists: an existing run is never overwritten) and
-  // RUN/<process>/. `info` becomes run.json, with schema version and origin added.
-  static std::unique_ptr<RunWriter> create(FileSystem& files, const Path& run, std::string process,
-                                           const Json& info);
+  // Creates RUN and RUN/<process>/; `info` becomes run.json, with schema version and origin added.
+  // Where RUN exists, it is joined by the ranks of the launch whose rank created it, and by
+  // descendants of the process that did; `info` becomes RUN/<process>/process.json. Anything else
+  // that exists is refused (kUsage): a run is never overwritten.
+  static std::unique_ptr<RunWriter> open(FileSystem& files, const Path& run,
+                                         const ProcessIdentity& identity, const Json& info);
 
-  // Adds top-level fields to run.json (list of graphs, counts of what could not be recovered).
+  const std::string& run_id() const { return run_id_; }
+  // The process's folder in the run. A descendant whose folder is taken gets the next free name.
+  const std::string& process() const { return process_; }
+  // run.json or process.json.
+  Path info_path() const { return run_ / info_file_; }
+
+  // Adds top-level fields to the information (list of graphs, counts of what could not be
+  // recovered).
   void update_info(const Json& fields);
   void write_graph(const std::string& graph, const Json& document);
   // Writes kernel.json, fragment.json, kernel.cpp and, when `object` names a file, kernel.so.
@@ -52,11 +69,16 @@ class RunWriter {
   std::uint64_t blob_bytes_refused() const;
 
  private:
-  RunWriter(FileSystem& files, Path run, std::string process);
+  RunWriter(FileSystem& files, Path run);
+  void create(const ProcessIdentity& identity);
+  void join(const ProcessIdentity& identity);
+  void take_folder(const ProcessIdentity& identity);
 
   FileSystem& files_;
   Path run_;
+  std::string run_id_;
   std::string process_;
+  Path info_file_;  // relative to the run
   Json info_;
   mutable std::mutex mutex_;
   std::set<std::string> blobs_;

@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -8,38 +11,83 @@
 namespace fuseproof {
 namespace {
 
+std::string version() { return fmt::format("{}.{}", kBundleVersionMajor, kBundleVersionMinor); }
+
 std::string text_of(const Json& json) { return json_text(json, 1) + "\n"; }
+
+[[noreturn]] void refuse(const Path& path) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} exists already, and a run is never overwritten. Give another name or "
+                          "remove it.",
+                          path.string()));
+}
+
+// The rank that creates a run writes run.json a moment after the folder.
+void wait_for(FileSystem& files, const Path& path) {
+  constexpr int kTries = 500;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  for (int i = 0; i < kTries && !files.exists(path); ++i) std::this_thread::sleep_for(kPause);
+}
 
 }  // namespace
 
-RunWriter::RunWriter(FileSystem& files, Path run, std::string process)
-    : files_(files), run_(std::move(run)), process_(std::move(process)) {}
+RunWriter::RunWriter(FileSystem& files, Path run) : files_(files), run_(std::move(run)) {}
 
-std::unique_ptr<RunWriter> RunWriter::create(FileSystem& files, const Path& run,
-                                             std::string process, const Json& info) {
-  const Path parent = std::filesystem::absolute(run).lexically_normal().parent_path();
-  files.create_folders(parent);
-  if (!files.create_new_folder(run)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} exists already, and a run is never overwritten. Give another name "
-                            "or remove it.",
-                            run.string()));
+std::unique_ptr<RunWriter> RunWriter::open(FileSystem& files, const Path& run,
+                                           const ProcessIdentity& identity, const Json& info) {
+  files.create_folders(std::filesystem::absolute(run).lexically_normal().parent_path());
+  std::unique_ptr<RunWriter> writer(new RunWriter(files, run));
+  if (files.create_new_folder(run)) {
+    writer->create(identity);
+  } else {
+    writer->join(identity);
   }
-  std::unique_ptr<RunWriter> writer(new RunWriter(files, run, std::move(process)));
-  const std::string id = random_id();
-  writer->info_ = {{"version", fmt::format("{}.{}", kBundleVersionMajor, kBundleVersionMinor)},
-                   {"id", id},
-                   {"origin", local_origin(files, state_folder(), id)}};
-  files.create_folders(run / "blobs");
-  files.create_folders(run / writer->process_ / "sites");
   writer->update_info(info);
   return writer;
+}
+
+void RunWriter::create(const ProcessIdentity& identity) {
+  run_id_ = random_id();
+  process_ = identity.process;
+  info_file_ = "run.json";
+  info_ = {{"version", version()},
+           {"id", run_id_},
+           {"origin", local_origin(files_, state_folder(), run_id_)}};
+  if (!identity.launch.empty()) info_["launch"] = identity.launch;
+  files_.create_folders(run_ / "blobs");
+  files_.create_folders(run_ / process_ / "sites");
+}
+
+void RunWriter::join(const ProcessIdentity& identity) {
+  const Path path = run_ / "run.json";
+  if (!identity.launch.empty()) wait_for(files_, path);
+  const bool may_be_ours = !identity.launch.empty() || !identity.parent_run.empty();
+  if (!may_be_ours || !files_.exists(path)) refuse(run_);
+  const Json json = parse_json(files_.read_text(path), path.string());
+  const JsonObject run(json, path.string());
+  run_id_ = run.string("id");
+  const bool is_rank = !identity.launch.empty() && run.string_or("launch", "") == identity.launch;
+  const bool is_descendant = run_id_ == identity.parent_run;
+  if (!is_rank && !is_descendant) refuse(run_);
+  take_folder(identity);
+  info_file_ = Path(process_) / "process.json";
+  info_ = {{"version", version()}, {"id", run_id_}};
+  files_.create_folders(run_ / process_ / "sites");
+}
+
+void RunWriter::take_folder(const ProcessIdentity& identity) {
+  process_ = identity.process;
+  if (files_.create_new_folder(run_ / process_)) return;
+  if (run_id_ != identity.parent_run) refuse(run_ / process_);
+  for (int n = 1; !files_.create_new_folder(run_ / process_); ++n) {
+    process_ = fmt::format("{}_{}", identity.process, n);
+  }
 }
 
 void RunWriter::update_info(const Json& fields) {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, value] : fields.items()) info_[name] = value;
-  files_.write_text_atomically(run_ / "run.json", text_of(info_));
+  files_.write_text_atomically(info_path(), text_of(info_));
 }
 
 void RunWriter::write_graph(const std::string& graph, const Json& document) {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #if defined(__SSE__)
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "bindings.h"
 #include "bundle/run.h"
+#include "bundle/side_file.h"
 #include "fragment/slicer.h"
 
 namespace fuseproof::python {
@@ -32,10 +34,12 @@ std::string_view use_name(ArgumentUse use) {
   throw Error(ErrorKind::kInternal, "an argument has no role");
 }
 
-std::unique_ptr<RunWriter> create_writer(const std::string& run, const std::string& process,
-                                         const std::string& info) {
+std::unique_ptr<RunWriter> open_writer(const std::string& run, const std::string& process,
+                                       const std::string& launch, const std::string& parent_run,
+                                       const std::string& info) {
   const nb::gil_scoped_release release;
-  return RunWriter::create(real_file_system(), run, process, parse_json(info, "run information"));
+  return RunWriter::open(real_file_system(), run, {process, launch, parent_run},
+                         parse_json(info, "run information"));
 }
 
 void write_site(RunWriter& writer, const std::string& spec, const std::string& fragment,
@@ -82,6 +86,16 @@ std::string slice_kernel(const LoweredGraph& lowered, const std::string& text) {
                    -1);
 }
 
+std::optional<std::string> read_side(const std::string& folder, const std::string& module,
+                                     const std::string& graph, const std::string& program) {
+  return read_side_file(real_file_system(), folder, {module, graph, program});
+}
+
+void write_side(const std::string& folder, const std::string& module, const std::string& graph,
+                const std::string& program, const std::string& content) {
+  write_side_file(real_file_system(), folder, {module, graph, program}, content);
+}
+
 // The x86 floating-point control word of the calling thread without its status bits; its value at
 // start-up where there is none.
 std::uint32_t mxcsr() {
@@ -97,7 +111,11 @@ std::uint32_t mxcsr() {
 
 void bind_capture(nb::module_& module) {
   nb::class_<RunWriter>(module, "RunWriter", "Writes one process's part of a run. Thread-safe.")
-      .def(nb::new_(&create_writer), "run"_a, "process"_a, "info"_a)
+      .def(nb::new_(&open_writer), "run"_a, "process"_a, "launch"_a, "parent_run"_a, "info"_a)
+      .def_prop_ro("run_id", &RunWriter::run_id)
+      .def_prop_ro("process", &RunWriter::process)
+      .def_prop_ro("info_path",
+                   [](const RunWriter& writer) { return writer.info_path().string(); })
       .def("update_info", &update_info, "fields"_a, WithoutGil())
       .def("write_graph", &write_graph, "graph"_a, "document"_a, WithoutGil())
       .def("write_site", &write_site, "spec"_a, "fragment"_a, "source"_a, "object"_a, WithoutGil())
@@ -112,6 +130,14 @@ void bind_capture(nb::module_& module) {
       .def("slice", &slice_kernel, "record"_a, WithoutGil(),
            "The fragment of one kernel, the roles of its arguments and the constants to append.");
 
+  module.def("read_side_file", &read_side, "folder"_a, "module"_a, "graph"_a, "program"_a,
+             WithoutGil());
+  module.def("write_side_file", &write_side, "folder"_a, "module"_a, "graph"_a, "program"_a,
+             "content"_a, WithoutGil());
+  module.def(
+      "package_hash",
+      [](const std::string& package) { return package_hash(real_file_system(), package); },
+      "package"_a, WithoutGil());
   module.def("mxcsr", &mxcsr);
   module.def(
       "knows_dtype", [](const std::string& name) { return parse_dtype(name).has_value(); },

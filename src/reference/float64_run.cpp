@@ -60,8 +60,7 @@ IValue widened_value(const IValue& native, Widening widening) {
   if (native.isTensor()) {
     const at::Tensor& tensor = native.toTensor();
     if (!tensor.defined() || !is_inexact(tensor.scalar_type())) return native;
-    return restrided(tensor.to(widened(tensor.scalar_type(), Widening::kFloat64)),
-                     tensor.strides());
+    return restrided(tensor.to(widened(tensor.scalar_type(), widening)), tensor.strides());
   }
   if (native.isTuple()) {
     std::vector<IValue> elements;

@@ -58,7 +58,7 @@ TEST_CASE("a site is found by number, padded number, name and process") {
 TEST_CASE("each content is written once, and a budget is kept") {
   const TemporaryFolder folder;
   const auto writer =
-      RunWriter::create(real_file_system(), folder.path() / "run", "p0", Json::object());
+      RunWriter::open(real_file_system(), folder.path() / "run", {"p0", "", ""}, Json::object());
   const std::vector<std::byte> content(1000, std::byte{1});
   const std::vector<std::byte> other(1000, std::byte{2});
   writer->set_byte_budget(1500);
@@ -74,7 +74,7 @@ TEST_CASE("an existing run is never overwritten") {
   const Path path = folder.path() / "run";
   write_small_run(real_file_system(), path);
   const std::string message =
-      message_of([&] { RunWriter::create(real_file_system(), path, "p0", Json::object()); });
+      message_of([&] { RunWriter::open(real_file_system(), path, {"p0", "", ""}, Json::object()); });
   CHECK(message.find("exists already") != std::string::npos);
   CHECK(RunReader(real_file_system(), path).sites().size() == 1);
 }
@@ -271,4 +271,50 @@ TEST_CASE("sites stand in the order of their numbers, beyond three digits too") 
   const RunReader run(real_file_system(), path);
   for (const SiteAddress& address : run.sites()) order.push_back(address.site);
   CHECK(order == std::vector<std::string>{"000_cpp_fused_add_0", "010_c", "999_b", "1000_a"});
+}
+
+TEST_CASE("the ranks of one launch write one run") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  FileSystem& files = real_file_system();
+  const auto first = RunWriter::open(files, path, {"process_1", "launch", ""}, {{"rank", 1}});
+  const auto second = RunWriter::open(files, path, {"process_0", "launch", ""}, {{"rank", 0}});
+  CHECK(second->run_id() == first->run_id());
+  for (const auto& writer : {first.get(), second.get()}) {
+    writer->write_site(add_spec(), add_fragment(), "", "");
+  }
+  const RunReader run(files, path);
+  CHECK(run.info()["rank"] == 1);
+  REQUIRE(run.sites().size() == 2);
+  CHECK(run.sites()[0].process == "process_0");
+  const Json joined = parse_json(files.read_text(second->info_path()), "process.json");
+  CHECK(joined["rank"] == 0);
+  CHECK(second->info_path() == path / "process_0" / "process.json");
+}
+
+TEST_CASE("a later launch is refused, whichever rank comes first, and so is a single process") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  FileSystem& files = real_file_system();
+  RunWriter::open(files, path, {"process_0", "launch", ""}, Json::object());
+  for (const ProcessIdentity& identity :
+       {ProcessIdentity{"process_0", "launch", ""}, ProcessIdentity{"process_1", "other", ""},
+        ProcessIdentity{"process_1", "", ""}, ProcessIdentity{"process_1", "", "some id"}}) {
+    const std::string message =
+        message_of([&] { RunWriter::open(files, path, identity, Json::object()); });
+    CHECK(message.find("exists already") != std::string::npos);
+  }
+}
+
+TEST_CASE("descendants of the creator join under names of their own") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  FileSystem& files = real_file_system();
+  const auto parent = RunWriter::open(files, path, {"process_0", "", ""}, Json::object());
+  std::vector<std::string> names;
+  for (int i = 0; i < 2; ++i) {
+    const ProcessIdentity child = {"process_0", "", parent->run_id()};
+    names.push_back(RunWriter::open(files, path, child, Json::object())->process());
+  }
+  CHECK(names == std::vector<std::string>{"process_0_1", "process_0_2"});
 }

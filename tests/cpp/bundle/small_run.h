@@ -64,7 +64,7 @@ inline constexpr std::array<float, 4> kInputValues = {1, -2, 3.5, 100};
 
 // Writes the run and returns its writer.
 inline std::unique_ptr<RunWriter> write_small_run(FileSystem& files, const Path& run) {
-  auto writer = RunWriter::create(files, run, "p0", Json::object());
+  auto writer = RunWriter::open(files, run, {"p0", "", ""}, Json::object());
   writer->write_site(add_spec(), add_fragment(), "extern \"C\" void kernel() {}\n", "");
   const std::string blob = writer->write_blob(std::as_bytes(std::span(kInputValues)));
   writer->write_call("000_cpp_fused_add_0", add_call(blob));

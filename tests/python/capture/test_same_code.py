@@ -6,10 +6,11 @@ import fuseproof
 import programs
 import pytest
 import torch
-from torch._functorch._aot_autograd import autograd_cache
-from torch._inductor.codecache import FxGraphCache, PyCodeCache
+from torch._functorch._aot_autograd.aot_autograd_result import GenericAOTAutogradResult
+from torch._inductor.codecache import GuardedCache, PyCodeCache
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.graph import GraphLowering
+from torch._inductor.output_code import CompiledFxGraph
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.utils import fresh_cache
 
@@ -18,8 +19,11 @@ HOOKED = [
     (CppScheduling, "define_kernel"),
     (Scheduler, "codegen_extern_call"),
     (PyCodeCache, "load_by_key_path"),
-    (FxGraphCache, "_check_can_cache"),
-    (autograd_cache, "check_cacheable"),
+    (CompiledFxGraph, "__init__"),
+    (CompiledFxGraph, "after_deserialization"),
+    (GuardedCache, "find_guarded_entry"),
+    (GuardedCache, "iterate_over_candidates"),
+    (GenericAOTAutogradResult, "_load_and_post_compile"),
 ]
 
 

@@ -1,0 +1,190 @@
+"""What is kept of a compiled graph for the day when torch's cache serves it (src/bundle/side_file.h):
+from the records of a compile to the content of a side file, and back.
+
+A side file holds no tensors of the program. The constants that a call record appends are in the
+generated module, which says where; only those that torch inlines into kernels, of a few elements,
+are written out.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from fuseproof import _core
+from fuseproof._calls import Site
+from fuseproof._environment import build_recipe
+from fuseproof._graph_record import GraphRecord
+from fuseproof._sizes import SymbolPlace
+from fuseproof._torch_hooks import compiled_identity, internals
+
+Json = dict[str, Any]
+
+_MAX_INLINED_BYTES = 4096
+
+
+@functools.cache
+def _program() -> str:
+    """Who wrote a side file: another program's is not read."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    return f"fuseproof {_core.package_hash(package)}, torch {torch.__version__}"
+
+
+def _folder() -> str:
+    return os.path.join(internals().cache_dir(), "fuseproof")
+
+
+def read(compiled: Any) -> str | None:
+    """The content for a CompiledFxGraph; None when there is none, or none of this program."""
+    content: str | None = _core.read_side_file(_folder(), *compiled_identity(compiled), _program())
+    return content
+
+
+def write(compiled: Any, content: Json) -> None:
+    _core.write_side_file(_folder(), *compiled_identity(compiled), _program(), json.dumps(content))
+
+
+def content_of(
+    records: list[GraphRecord], sites: list[Site], module_constants: Mapping[str, Any]
+) -> Json:
+    """`records`: a main graph and its sub-graphs. `module_constants`: what the generated module has
+    as attributes. Raises ValueError for a constant that could not be found again."""
+    index_of = {site.name: index for index, site in enumerate(sites)}
+
+    def without_names(item: Json) -> Json:
+        return {**item, "site": index_of[item["site"]]} if item["kind"] == "kernel" else item
+
+    return {
+        "graphs": [
+            {
+                "sub_graph": record.id.removeprefix(record.main_id),
+                "info": record.info(),
+                "document": record.document,
+                "order": [without_names(item) for item in record.order],
+                "symbol_places": record.symbol_places,
+            }
+            for record in records
+        ],
+        "sites": [
+            {
+                "sub_graph": site.spec["graph"].removeprefix(records[0].main_id),
+                "spec": site.spec,
+                "fragment": site.fragment,
+                "source": site.source,
+                "symbol_places": site.symbol_places,
+                "constants": [_place_of(constant, module_constants) for constant in site.constants],
+            }
+            for site in sites
+        ],
+    }
+
+
+def graphs_from(content: Json, main_id: str, sites: list[Site]) -> list[GraphRecord]:
+    """The records as the compile had them. `sites` have their names already."""
+
+    def with_names(item: Json) -> Json:
+        return {**item, "site": sites[item["site"]].name} if item["kind"] == "kernel" else item
+
+    records = []
+    for graph in content["graphs"]:
+        info = graph["info"]
+        record = GraphRecord(
+            id=main_id + graph["sub_graph"],
+            kind=info["kind"],
+            is_static=info["is_static"],
+            symbols={},
+            is_cpp_wrapper=info["cpp_wrapper"],
+            node_count=info["nodes"],
+            facts=None,
+            lowered=None,
+            document=graph["document"],
+            constants={},
+            symbol_places=_places(graph),
+            order=[with_names(item) for item in graph["order"]],
+        )
+        records.append(record)
+    if records:
+        records[0].sites = sites
+    return records
+
+
+def sites_from(content: Json, module: Any) -> list[Site]:
+    """The sites of a loaded module; they get their names when they join a run."""
+    sites = []
+    recipe = build_recipe()  # as this program builds kernels
+    for entry in content["sites"]:
+        spec = entry["spec"]
+        spec["artifact"]["recipe"] = recipe
+        constants = [_constant(place, module) for place in entry["constants"]]
+        site = Site(
+            "",
+            spec["kernel"],
+            spec,
+            entry["fragment"],
+            entry["source"],
+            constants,
+            _places(entry),
+        )
+        sites.append(site)
+    return sites
+
+
+def symbol_places(content: Json) -> list[SymbolPlace]:
+    """In the arguments of the main graph's own call."""
+    return _places(content["graphs"][0]) if content["graphs"] else []
+
+
+def _places(entry: Json) -> list[SymbolPlace]:
+    return [SymbolPlace(*place) for place in entry["symbol_places"]]
+
+
+def name_sites(content: Json, sites: list[Site], names: list[str], main_id: str) -> None:
+    for entry, site, name in zip(content["sites"], sites, names, strict=True):
+        site.name = name
+        site.spec.update(site=name, graph=main_id + entry["sub_graph"])
+
+
+def _place_of(constant: torch.Tensor, module_constants: Mapping[str, Any]) -> Json:
+    for name, value in module_constants.items():
+        if _is_same(constant, value):
+            return {"attribute": name}
+    size_bytes = constant.numel() * constant.element_size()
+    if size_bytes > _MAX_INLINED_BYTES:
+        raise ValueError(
+            f"a constant of {size_bytes} bytes is neither in the module nor small enough to keep"
+        )
+    content = constant.detach().contiguous().flatten().view(torch.uint8)
+    return {
+        "dtype": str(constant.dtype).removeprefix("torch."),
+        "shape": list(constant.shape),
+        "strides": list(constant.stride()),
+        "bytes": bytes(content.tolist()).hex(),
+    }
+
+
+def _is_same(constant: torch.Tensor, value: Any) -> bool:
+    return (
+        isinstance(value, torch.Tensor)
+        and value.layout is torch.strided
+        and value.data_ptr() == constant.data_ptr() != 0
+        and value.dtype == constant.dtype
+        and value.shape == constant.shape
+        and value.stride() == constant.stride()
+    )
+
+
+def _constant(place: Json, module: Any) -> torch.Tensor:
+    if "attribute" in place:
+        value: torch.Tensor = getattr(module, place["attribute"])
+        return value.detach()
+    dtype = getattr(torch, place["dtype"])
+    constant = torch.empty_strided(place["shape"], place["strides"], dtype=dtype)
+    content = bytes.fromhex(place["bytes"])
+    if content:
+        constant.copy_(torch.frombuffer(bytearray(content), dtype=dtype).view(place["shape"]))
+    return constant
