@@ -3,7 +3,7 @@
 A B A B …, so that a slow phase of the machine hits both sides; the median of the rounds' ratios is
 what counts. Single times are shown for orientation only.
 
-    .venv/bin/python bench/run.py [--json] [--rounds N] [--only compare,reference,check,start]
+    .venv/bin/python bench/run.py [--json] [--rounds N] [--only compare,reference,check,capture,…]
 """
 
 from __future__ import annotations
@@ -124,6 +124,44 @@ def start_of_check(run: Path, rounds: int) -> Figure:
     return {"name": "check of one kernel, from start to end", "ms": 1e3 * statistics.median(times)}
 
 
+def first_step(cache: Path, run: str | Path) -> float:
+    ended = subprocess.run(
+        [sys.executable, ROOT / "bench/capture/first_step.py", run],
+        env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(json.loads(ended.stdout)["seconds"])
+
+
+def capture_figure(name: str, pairs: list[tuple[float, float]]) -> Figure:
+    """`pairs`: seconds with a capture, and without."""
+    ratios = [ours / peer for ours, peer in pairs]
+    figure = summary(name, "compiling without a capture", 1.10, ratios)
+    figure["at_most"] = True
+    figure["seconds"] = statistics.median(ours for ours, _ in pairs)
+    figure["peer_seconds"] = statistics.median(peer for _, peer in pairs)
+    return figure
+
+
+def bench_capture(rounds: int) -> list[Figure]:
+    cold, hit = [], []
+    with tempfile.TemporaryDirectory(prefix="fuseproof-bench-") as name:
+        folder = Path(name)
+        for i in range(rounds):
+            peer = first_step(folder / f"plain_{i}", "-")
+            cold.append((first_step(folder / f"captured_{i}", folder / f"cold_{i}"), peer))
+        for i in range(3 * rounds):
+            peer = first_step(folder / "captured_0", "-")
+            hit.append((first_step(folder / "captured_0", folder / f"hit_{i}"), peer))
+    what = "first training step of a transformer in a capture"
+    return [
+        capture_figure(f"{what}, caches empty", cold),
+        capture_figure(f"{what}, out of the caches", hit),
+    ]
+
+
 def bench_start(rounds: int) -> list[Figure]:
     times = [seconds([FUSEPROOF, "--help"]) for _ in range(10 * rounds)]
     return [{"name": "fuseproof --help", "ms": 1e3 * statistics.median(times)}]
@@ -133,6 +171,7 @@ BENCHES = {
     "compare": bench_compare,
     "reference": bench_reference,
     "check": bench_check,
+    "capture": bench_capture,
     "start": bench_start,
 }
 
@@ -140,6 +179,13 @@ BENCHES = {
 def line(figure: Figure) -> str:
     if "ms" in figure:
         return f"{figure['name']}: {figure['ms']:.1f} ms"
+    if figure.get("at_most"):
+        verdict = "reached" if figure["median"] <= figure["target"] else "MISSED"
+        return (
+            f"{figure['name']}: {figure['median']:.2f}x the time of {figure['peer']} "
+            f"(min {figure['min']:.2f}, max {figure['max']:.2f}; "
+            f"target at most {figure['target']:.2f}x {verdict})"
+        )
     verdict = ""
     if figure["target"] is not None:
         verdict = "reached" if figure["median"] >= figure["target"] else "MISSED"

@@ -34,8 +34,8 @@ class Capture:
     """Use it as a context manager, or start() and stop() it.
 
     run:          the folder to create. An existing one is refused, but for the processes of one
-                  program: the ranks of a launch (RANK and WORLD_SIZE are set, as torchrun does), and
-                  children of the process that created it. Each has a folder of its own in the run.
+                  program: the ranks of a launch (RANK and WORLD_SIZE are set, as by torchrun) and
+                  children of the process that created it. Each has a folder of its own in it.
     inputs:       "real" keeps what the kernels were called with, "layout" only shapes and strides.
     byte_budget:  how many bytes of inputs may be written; None: no limit.
     calls:        how many calls of each call site are recorded; where sizes are symbolic, calls

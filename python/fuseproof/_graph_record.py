@@ -11,6 +11,7 @@ import torch
 
 from fuseproof import _core
 from fuseproof._calls import Site
+from fuseproof._environment import build_recipe
 from fuseproof._kernel_record import GraphFacts
 from fuseproof._sizes import SymbolPlace
 
@@ -27,11 +28,12 @@ class GraphRecord:
     symbols: dict[str, int]  # and their hints
     is_cpp_wrapper: bool
     node_count: int
-    facts: GraphFacts | None  # None once its kernels are generated, or out of a side file
+    facts: GraphFacts  # until close(); out of a side file: never there
     lowered: Any  # _core.LoweredGraph, likewise
     document: Json | None  # None once it has been written
     constants: dict[str, torch.Tensor]
     symbol_places: list[SymbolPlace]  # in the arguments of the graph's own call
+    recipe: Json  # how its kernels are built
     order: list[Json] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)  # of a main graph: those of its sub-graphs too
 
@@ -52,7 +54,7 @@ class GraphRecord:
 
     def close(self) -> None:
         """Lets go of the compiler's objects; what is needed later has been copied."""
-        self.facts = self.lowered = None
+        self.facts = self.lowered = None  # type: ignore[assignment]
 
 
 def new_record(
@@ -72,6 +74,7 @@ def new_record(
         document=document,
         constants=constants,
         symbol_places=facts.input_places(),
+        recipe=build_recipe(),
     )
 
 

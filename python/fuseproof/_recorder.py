@@ -19,7 +19,7 @@ from fuseproof import _side_file
 from fuseproof._calls import CallRecorder, CallWriter, Site
 from fuseproof._graph_record import GraphRecord, main_graph, new_record
 from fuseproof._kernel_record import read_kernel
-from fuseproof._lowering import node_order, origin_of
+from fuseproof._lowering import origin_of
 from fuseproof._sites import names_source_of, new_site, unsliced
 from fuseproof._sizes import SymbolPlace
 from fuseproof._torch_hooks import compiled_identity, internals
@@ -40,8 +40,8 @@ class _CachedGraph:
 
 
 class _Loading(threading.local):
-    """The graphs that a thread has loaded for one entry of AOTAutograd's cache, which may still turn
-    out to be of no use; None outside of that."""
+    """The graphs that a thread has loaded for one entry of AOTAutograd's cache, which may still
+    turn out to be of no use; None outside of that."""
 
     graphs: list[_CachedGraph] | None = None
 
@@ -116,7 +116,7 @@ class Recorder:
                 {
                     "kind": "external",
                     "kernel": str(name),
-                    "node": origin_of(operation, node_order(graph)),
+                    "node": origin_of(operation, record.facts.order),
                     "reads": [dep.name for dep in scheduler_node.read_writes.reads],
                     "writes": [buffer.get_name() for buffer in scheduler_node.get_outputs()],
                 }
@@ -196,6 +196,13 @@ class Recorder:
             loaded.calls.detach()
 
     def _join(self, loaded: _CachedGraph) -> None:
+        try:
+            self._adopt(loaded)
+        except Exception:
+            loaded.calls.detach()
+            raise
+
+    def _adopt(self, loaded: _CachedGraph) -> None:
         """Makes a graph out of the cache a part of the run, as if it had been compiled."""
         main_id = self._next_id()
         first = len(self.sites)

@@ -1,5 +1,5 @@
-"""What is kept of a compiled graph for the day when torch's cache serves it (src/bundle/side_file.h):
-from the records of a compile to the content of a side file, and back.
+"""What is kept of a compiled graph for the day when torch's cache serves it: from the records of a
+compile to the content of a side file (src/bundle/side_file.h), and back.
 
 A side file holds no tensors of the program. The constants that a call record appends are in the
 generated module, which says where; only those that torch inlines into kernels, of a few elements,
@@ -41,8 +41,7 @@ def _folder() -> str:
 
 def read(compiled: Any) -> str | None:
     """The content for a CompiledFxGraph; None when there is none, or none of this program."""
-    content: str | None = _core.read_side_file(_folder(), *compiled_identity(compiled), _program())
-    return content
+    return _core.read_side_file(_folder(), *compiled_identity(compiled), _program())
 
 
 def write(compiled: Any, content: Json) -> None:
@@ -100,11 +99,12 @@ def graphs_from(content: Json, main_id: str, sites: list[Site]) -> list[GraphRec
             symbols={},
             is_cpp_wrapper=info["cpp_wrapper"],
             node_count=info["nodes"],
-            facts=None,
+            facts=None,  # type: ignore[arg-type]
             lowered=None,
             document=graph["document"],
             constants={},
             symbol_places=_places(graph),
+            recipe={},
             order=[with_names(item) for item in graph["order"]],
         )
         records.append(record)

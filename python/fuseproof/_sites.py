@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from fuseproof._calls import Site
-from fuseproof._environment import build_recipe
 from fuseproof._graph_record import GraphRecord
 from fuseproof._torch_hooks import internals
 
@@ -58,7 +57,7 @@ def new_site(
             "object_file": "",
             "object_hash": "",
             "build_error": "",
-            "recipe": build_recipe(),
+            "recipe": record.recipe,
         },
     }
     constants = [record.constants[node] for node in sliced["constants"]]

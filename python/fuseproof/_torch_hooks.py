@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import threading
 import traceback
 import types
@@ -274,14 +275,16 @@ class Hooks:
     # torch compiles that graph as on any other miss, and stores it again.
 
     def _wrap_find_guarded_entry(self, original: Any) -> Any:
-        def find_guarded_entry(
-            cls: Any, key: str, local: bool, remote_cache: Any, evaluate_guards: Any, hints: Any
-        ) -> Any:
+        parameters = inspect.signature(original)
+
+        def find_guarded_entry(*args: Any, **kwargs: Any) -> Any:
+            given = parameters.bind(*args, **kwargs).arguments
+            evaluate, hints = given["evaluate_guards"], given["hints"]
             lookup = self._lookup
             lookup.withheld = False
-            lookup.fits = lambda guards: bool(evaluate_guards(guards, hints))
+            lookup.fits = lambda guards: bool(evaluate(guards, hints))
             try:
-                return original(cls, key, local, remote_cache, evaluate_guards, hints)
+                return original(*args, **kwargs)
             finally:
                 lookup.fits = None
 

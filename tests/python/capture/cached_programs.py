@@ -9,12 +9,11 @@ import contextlib
 import json
 import sys
 
+import fuseproof
 import torch
 import torch._functorch.config
 import torch._inductor.config
 from torch._dynamo.utils import counters
-
-import fuseproof
 
 INLINED = torch.tensor([1.0, 2.0, 3.0, 4.0])
 SEPARATE = torch.linspace(0, 1, 64)

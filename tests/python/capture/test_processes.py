@@ -1,11 +1,20 @@
-"""Threads are captured like the program's main thread; forked children are not captured at all."""
+"""Threads are captured like the program's main thread; forked children are not captured unless they
+begin a capture of their own; the processes of one program write one run."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import evaluator
 import fuseproof
 import torch
+
+CAPTURING = """
+import sys, torch, fuseproof
+with fuseproof.capture(sys.argv[1]):
+    torch.compile(lambda x: x.sin() + 1)(torch.randn(8))
+"""
 
 
 def test_kernels_compiled_and_called_in_other_threads_are_captured(tmp_path):
@@ -85,3 +94,72 @@ def test_a_forked_child_that_ends_the_block_leaves_the_run_alone(tmp_path):
     assert (tmp_path / "run" / "run.json").read_text() == before
     capture.stop()
     assert "finished" in (tmp_path / "run" / "run.json").read_text()
+
+
+def test_a_forked_child_may_capture_into_its_parent_s_run(tmp_path):
+    with fuseproof.capture(tmp_path / "run"):
+        child = os.fork()
+        if child == 0:
+            with fuseproof.capture(tmp_path / "run"):
+                pass
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    joined = evaluator.load(tmp_path / "run" / "process_0_1" / "process.json")
+    assert "finished" in joined
+    assert joined["id"] == evaluator.load(tmp_path / "run" / "run.json")["id"]
+
+
+def started(run, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", CAPTURING, run],
+        env={**os.environ, **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ranks_of_one_launch_write_one_run_and_a_later_launch_is_refused(tmp_path):
+    launch = {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
+    ranks = [started(tmp_path / "run", RANK=str(rank), **launch) for rank in range(2)]
+    for rank in ranks:
+        errors = rank.communicate()[1]
+        assert rank.returncode == 0, errors
+    sites = (tmp_path / "run").glob("process_*/sites/*")
+    assert sorted(site.parent.parent.name for site in sites) == ["process_0", "process_1"]
+    later = started(tmp_path / "run", RANK="0", **launch)
+    assert "exists already" in later.communicate()[1] and later.returncode == 1
+
+
+def test_a_child_program_writes_into_its_parent_s_run_and_only_while_that_is_written(tmp_path):
+    with fuseproof.capture(tmp_path / "run"):
+        child = started(tmp_path / "run")
+        errors = child.communicate()[1]
+    assert child.returncode == 0, errors
+    assert "in " + str(tmp_path / "run" / "process_0_1") in errors
+    assert len(list((tmp_path / "run" / "process_0_1" / "sites").iterdir())) == 1
+    later = started(tmp_path / "run")
+    assert "exists already" in later.communicate()[1]
+
+
+def test_threads_that_compile_at_the_same_time_are_captured(tmp_path):
+    barrier = threading.Barrier(3)
+    errors = []
+
+    def work(number):
+        try:
+            barrier.wait()
+            torch.compile(lambda x: (x.sin() * number).softmax(0))(torch.randn(8 + number))
+        except Exception as error:
+            errors.append(error)
+
+    with fuseproof.capture(tmp_path / "run"):
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert errors == []
+    assert evaluator.load(tmp_path / "run" / "run.json")["problems"] == []
+    sites = evaluator.sites(tmp_path / "run")
+    assert len(sites) == 3
+    assert all(site.differences(site.calls[0]) == [] for site in sites)
