@@ -6,8 +6,10 @@ SOURCES := $(shell find src cmake tests/cpp bench -type f -not -name '*.pyc' 2>/
   CMakeLists.txt pyproject.toml tools/setup.sh tools/debian-packages.txt
 # The seed of the sample of long tests that `make test` runs.
 SEED ?= 1
+# How many entries `make coverage` measures at once.
+JOBS ?= 1
 
-.PHONY: help setup demo test test-long test-sanitized bench lint format clean
+.PHONY: help setup demo test test-long test-sanitized bench coverage lint format clean
 
 help:
 	@echo 'make setup           packages, virtual environment, build: .venv/bin/fuseproof'
@@ -16,6 +18,7 @@ help:
 	@echo 'make test-long       every test, the sanitizer builds, clang-tidy on the torch sources'
 	@echo 'make test-sanitized  C++ tests of the torch-free rooms under ASan and UBSan, and under TSan'
 	@echo 'make bench           the figures of the README, as ratios against their peers'
+	@echo 'make coverage        docs/coverage.md: how much of real models is checked (JOBS=1; an hour)'
 	@echo 'make lint            clang-format, clang-tidy, ruff, mypy'
 	@echo 'make format          rewrite the sources in the house style'
 
@@ -47,6 +50,12 @@ test-sanitized: setup
 
 bench: setup
 	@$(VENV)/bin/python bench/run.py
+
+# Goes on where an interrupted one ended.
+coverage: setup
+	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PIP_INSTALL_FLAGS) \
+	  "$$(sed -n 's/^coverage = \["\(.*\)"\]$$/\1/p' pyproject.toml)"
+	@$(VENV)/bin/python tests/coverage/run.py --jobs $(JOBS) --output docs/coverage.md
 
 lint: setup
 	tools/lint.sh
