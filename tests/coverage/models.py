@@ -129,6 +129,7 @@ class ResNet18(nn.Module):
 
 
 def encoder_layer() -> nn.Module:
+    torch.backends.mha.set_fastpath_enabled(False)  # one call into a library, with nothing to fuse
     return nn.TransformerEncoderLayer(
         32, 4, 64, dropout=0.1, activation="gelu", batch_first=True, norm_first=True
     )
