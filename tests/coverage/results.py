@@ -102,6 +102,7 @@ def summary(run: Path, check: Json) -> Json:
         "output_causes": dict(tally.output_causes),
         "others": tally.others,
         "problems": read_json(run / "run.json").get("problems", []),
+        "check_seconds": check["seconds"],
     }
 
 

@@ -52,13 +52,17 @@ def fingerprint() -> str:
     return digest.hexdigest()[:32]
 
 
+# Threads that wait must not spin: the machine may be shared, and so is it between entries.
+_ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1"}
+
+
 def run_json(command: list[Any], environment: dict[str, str], accepted: set[int]) -> Json:
     """The JSON document that a command prints."""
     process = subprocess.run(
         [str(part) for part in command],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, **_ENVIRONMENT, **environment},
         timeout=TIME_LIMIT_S,
         stdin=subprocess.DEVNULL,
         check=False,
@@ -87,8 +91,6 @@ def compile_entry(name: str, folder: Path, run: Path | None) -> Json:
         environment = {
             "TORCHINDUCTOR_CACHE_DIR": cache,
             "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no pool of compilers to start in each process
-            "PYTHONHASHSEED": "0",
-            "HF_HUB_OFFLINE": "1",
         }
         return run_json([sys.executable, HERE / "measure.py", name, *capture], environment, {0})
 
