@@ -513,7 +513,7 @@ def random_numbers():
 @function
 def random_library_calls():
     def f(x):
-        return torch.multinomial(x.softmax(-1), 3) + 1, x[torch.randperm(16)] * 2
+        return torch.multinomial(x.softmax(-1), 3) + 1, torch.randperm(16)[:, None] * x
 
     return f, [torch.randn(16, 8)]
 
@@ -526,13 +526,19 @@ def dropout_gradients():
 # --- Control flow, sizes, settings ----------------------------------------------------------------
 
 
-@function
+@program
 def conditional():
     def f(x):
         y = torch.cond(x.sum() > 0, lambda x: x.sin() + 1, lambda x: x.cos() - 1, (x * 2,))
         return y * 3
 
-    return f, [torch.rand(8, 4)]
+    def run() -> None:
+        compiled = torch.compile(f)
+        with torch.no_grad():
+            compiled(torch.rand(8, 4))
+            compiled(-torch.rand(8, 4))
+
+    return run
 
 
 @function
