@@ -2,8 +2,8 @@
 
 python first_step.py RUN|-       ("-": without a capture)
 
-Prints its seconds, and those of processor time (of the compilers too), as JSON; with a capture they are those from its beginning to its end, the run on
-disk included.
+Prints its seconds, and those of processor time (of the compilers too), as JSON; with a capture they
+are those from its beginning to its end, the run on disk included.
 """
 
 from __future__ import annotations

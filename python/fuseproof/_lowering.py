@@ -75,7 +75,7 @@ def argument(value: Any, sizes: Sizes) -> Any:
         return value
     if isinstance(value, SYMBOLIC):
         return _symbol(value, sizes)
-    return _number_or_constant(value)
+    return number_or_constant(value)
 
 
 def _symbol(value: Any, sizes: Sizes) -> Json:
@@ -92,7 +92,7 @@ _CONSTANTS = {
 }
 
 
-def _number_or_constant(value: Any) -> Any:
+def number_or_constant(value: Any) -> Any:
     if isinstance(value, Node):
         return {"node": value.name}
     if isinstance(value, int) and -(2**63) <= value < 2**63:

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from fuseproof._core import NodeChannel
-from fuseproof._lowering import Unserializable, argument, tensor_layout
+from fuseproof._lowering import Unserializable, number_or_constant, tensor_layout
 from fuseproof._torch_hooks import register_operators
 
 Json = dict[str, Any]
@@ -86,7 +86,7 @@ class Memory:
     @staticmethod
     def _map(address: int, size: int) -> torch.UntypedStorage:
         if size == 0:
-            return torch.UntypedStorage(0)
+            return torch.UntypedStorage(0)  # type: ignore[no-untyped-call]
         memory = (ctypes.c_char * size).from_address(address)
         return torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
 
@@ -137,8 +137,10 @@ def write_value(value: Any, memory: Memory) -> Any:
         return memory.write(value)
     if isinstance(value, (list, tuple)):
         return [write_value(element, memory) for element in value]
+    if value is None or isinstance(value, (bool, str)):
+        return value
     try:
-        return argument(value)
+        return number_or_constant(value)
     except Unserializable as problem:
         raise Refusal(f"its result is {problem}") from None
 
