@@ -14,6 +14,12 @@ SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class _Printer(StrPrinter):  # type: ignore[misc]
+    # Functions by their names: torch's own methods print FloorDiv and CleanDiv alike.
+    printmethod = None
+
+    def _print_Identity(self, function: sympy.Function) -> str:
+        return f"Identity({self._print(function.args[0])})"
+
     def _print_Float(self, number: sympy.Float) -> str:
         return repr(float(number))
 

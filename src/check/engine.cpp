@@ -64,8 +64,9 @@ SiteResult combined(SiteResult a, SiteResult b) {
   SiteResult& kept = is_b ? b : a;
   const SiteResult& other = is_b ? a : b;
   const bool is_judged = kept.verdict != Verdict::kNotChecked;
-  if (other.error && !kept.error) kept.error = other.error;
-  if (other.error || (is_judged && other.verdict == Verdict::kNotChecked)) {
+  const bool is_new_error = other.error && !kept.error;
+  if (is_new_error) kept.error = other.error;
+  if (is_new_error || (is_judged && other.verdict == Verdict::kNotChecked && !other.error)) {
     kept.notes.push_back(fmt::format("call {}: {}", other.call, other.message));
   }
   return std::move(kept);
@@ -114,8 +115,8 @@ class Dealer {
       while (const std::optional<std::size_t> index = take()) {
         const SiteAddress& site = sites_[*index];
         finish(*index, checked_or_explained(site, [&] {
-                 return check_site(run_, site, workbench, plan_.settings);
-               }));
+          return check_site(run_, site, workbench, plan_.settings);
+        }));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
