@@ -2,9 +2,9 @@
 // bench read.
 //
 //   RUN/run.json
-//   RUN/<process>/process.json             of a process that joined: what run.json says of its creator
-//   RUN/<process>/graphs/<g>/graph.json    lowered graph, order of its kernels and externals
-//   RUN/<process>/sites/<nnn>_<kernel>/    kernel.json fragment.json kernel.cpp kernel.so
+//   RUN/<process>/process.json             of a process that joined: what run.json says of its
+//   creator RUN/<process>/graphs/<g>/graph.json    lowered graph, order of its kernels and
+//   externals RUN/<process>/sites/<nnn>_<kernel>/    kernel.json fragment.json kernel.cpp kernel.so
 //                                          calls/<k>.json
 //   RUN/blobs/<xxh128>
 //

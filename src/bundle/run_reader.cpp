@@ -130,8 +130,8 @@ void require_inputs(const SiteBundle& site, const CallRecord& record, const Json
   for (std::size_t i = 0; i < record.arguments.size(); ++i) {
     const CallArgument& argument = record.arguments[i];
     if (argument.kind != CallArgument::Kind::kTensor) continue;
-    const bool is_output = i < site.spec.arguments.size() &&
-                           site.spec.arguments[i].role == ArgumentRole::kOut;
+    const bool is_output =
+        i < site.spec.arguments.size() && site.spec.arguments[i].role == ArgumentRole::kOut;
     const auto storage = static_cast<std::size_t>(argument.storage);
     if (is_output || record.storages[storage].omitted != "output") continue;
     object.fail(fmt::format("storages[{}].omitted", storage),

@@ -9,12 +9,14 @@
 //    "sites": [{"sub_graph", "spec", "fragment", "source", "constants"}]}
 //
 // `spec` and `fragment` are those of kernel.json and fragment.json, `document` and `order` those of
-// graph.json, where a kernel of `order` is named by its index in `sites`. A constant is an attribute
-// of the generated module ({"attribute"}) or written out ({"dtype", "shape", "strides", "bytes"}).
+// graph.json, where a kernel of `order` is named by its index in `sites`. A constant is an
+// attribute of the generated module ({"attribute"}) or written out ({"dtype", "shape", "strides",
+// "bytes"}).
 //
 // The header is there to be sure: a file whose content does not have the header's hash, or whose
 // header is not the one asked for, counts as absent. So there is no need to tell versions of the
-// content apart: another version of Fuseproof or torch is another program, and has files of its own.
+// content apart: another version of Fuseproof or torch is another program, and has files of its
+// own.
 #pragma once
 
 #include <optional>

@@ -33,9 +33,9 @@ struct OutputResult {
 struct SiteResult {
   SiteAddress address;
   std::string kernel;
-  std::string user_line;  // "model.py:12: x = torch.relu(x + y)"
-  std::int64_t call = -1;   // the worst of the calls that were judged
-  std::int64_t calls = 1;   // how many were judged
+  std::string user_line;   // "model.py:12: x = torch.relu(x + y)"
+  std::int64_t call = -1;  // the worst of the calls that were judged
+  std::int64_t calls = 1;  // how many were judged
   Verdict verdict = Verdict::kNotChecked;
   Stage stage = Stage::kNone;
   DifferenceKind difference = DifferenceKind::kNone;

@@ -114,8 +114,7 @@ void bind_capture(nb::module_& module) {
       .def(nb::new_(&open_writer), "run"_a, "process"_a, "launch"_a, "parent_run"_a, "info"_a)
       .def_prop_ro("run_id", &RunWriter::run_id)
       .def_prop_ro("process", &RunWriter::process)
-      .def_prop_ro("info_path",
-                   [](const RunWriter& writer) { return writer.info_path().string(); })
+      .def_prop_ro("info_path", [](const RunWriter& writer) { return writer.info_path().string(); })
       .def("update_info", &update_info, "fields"_a, WithoutGil())
       .def("write_graph", &write_graph, "graph"_a, "document"_a, WithoutGil())
       .def("write_site", &write_site, "spec"_a, "fragment"_a, "source"_a, "object"_a, WithoutGil())

@@ -73,8 +73,9 @@ TEST_CASE("an existing run is never overwritten") {
   const TemporaryFolder folder;
   const Path path = folder.path() / "run";
   write_small_run(real_file_system(), path);
-  const std::string message =
-      message_of([&] { RunWriter::open(real_file_system(), path, {"p0", "", ""}, Json::object()); });
+  const std::string message = message_of([&] {
+    RunWriter::open(real_file_system(), path, {"p0", "", ""}, Json::object());
+  });
   CHECK(message.find("exists already") != std::string::npos);
   CHECK(RunReader(real_file_system(), path).sites().size() == 1);
 }

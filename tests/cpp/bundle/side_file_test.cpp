@@ -54,9 +54,9 @@ TEST_CASE("another's file under this name, and a damaged one, count as absent") 
   edited[middle] = 'b';
   std::string foreign = whole;
   foreign.replace(foreign.find("torch 2"), 7, "torch 3");
-  for (const std::string& text :
-       {std::string(), std::string("\n"), whole.substr(0, middle), whole.substr(0, whole.size() - 1),
-        edited, foreign, whole + "\n", whole.substr(whole.find('\n') + 1)}) {
+  for (const std::string& text : {std::string(), std::string("\n"), whole.substr(0, middle),
+                                  whole.substr(0, whole.size() - 1), edited, foreign, whole + "\n",
+                                  whole.substr(whole.find('\n') + 1)}) {
     files.write_text_atomically(path, text);
     CHECK_FALSE(read_side_file(files, folder.path(), kKey).has_value());
   }

@@ -29,12 +29,9 @@ inline Json vector4() { return layout({4}, {1}); }
 class GraphWriter {
  public:
   GraphWriter() {
-    json_ = {{"graph", {{"nodes", Json::array()}}},
-             {"mutations", Json::object()},
-             {"problems", Json::object()},
-             {"external_nodes", Json::array()},
-             {"locations", Json::array()},
-             {"buffers", Json::object()}};
+    json_ = {{"graph", {{"nodes", Json::array()}}}, {"mutations", Json::object()},
+             {"problems", Json::object()},          {"external_nodes", Json::array()},
+             {"locations", Json::array()},          {"buffers", Json::object()}};
   }
 
   // A graph input, which is a buffer of the same name.

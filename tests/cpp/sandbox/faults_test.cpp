@@ -117,7 +117,8 @@ TEST_CASE("an object that is no shared object does not load") {
   const TemporaryFolder folder;
   SandboxRequest call = request("double_it", {pointer(0)});
   call.object = folder.path() / "kernel.so";
-  std::ofstream(call.object) << "a text that is longer than the header of an object would be, by far";
+  std::ofstream(call.object)
+      << "a text that is longer than the header of an object would be, by far";
   const SandboxReport report = call_alone(call);
   CHECK(report.outcome == SandboxOutcome::kDidNotLoad);
   CHECK(has(report.message, "invalid ELF header"));
