@@ -29,10 +29,11 @@ inline KernelSpec add_spec() {
 inline Fragment add_fragment() {
   Fragment fragment;
   Node input{.name = "arg0_1", .kind = NodeKind::kPlaceholder};
-  input.values = {four_floats()};
+  const SymbolicLayout four = {DType::kFloat32, {4}, {1}, 0};
+  input.values = {four};
   Node add{.name = "add", .kind = NodeKind::kCall, .target = "aten.add.Tensor"};
   add.arguments = {{NodeRef{"arg0_1"}}, {NodeRef{"arg0_1"}}};
-  add.values = {four_floats()};
+  add.values = {four};
   add.source_file = "/home/user/model.py";
   add.source_line = 12;
   add.source_text = "return x + x";

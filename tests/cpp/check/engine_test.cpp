@@ -150,8 +150,7 @@ TEST_CASE("a part of an output that another kernel writes may hold anything") {
   // A piece of a concatenation: the argument is the whole result, the kernel writes its first half.
   const auto half = [](const Path& site) {
     Fragment fragment = add_fragment();
-    Layout layout = four_floats();
-    layout.shape = {2};
+    const SymbolicLayout layout = {DType::kFloat32, {2}, {1}, 0};
     fragment.outputs[0].layout = layout;
     for (Node& node : fragment.graph.nodes) node.values = {layout};
     real_file_system().write_text_atomically(site / "fragment.json", to_json(fragment).dump());

@@ -42,7 +42,7 @@ TEST_CASE("an in-place input of another shape is bound with its own layout") {
   const Fragment fragment = fragment_of(graph, kernel);
   REQUIRE(inputs(fragment) == "mm@0");
   REQUIRE(fragment.inputs[0].layout.has_value());
-  CHECK(fragment.inputs[0].layout->shape == std::vector<std::int64_t>{2, 2});
+  CHECK(fragment.inputs[0].layout->shape == std::vector<Size>{2, 2});
   CHECK(calls(fragment) == "view sin");
 }
 

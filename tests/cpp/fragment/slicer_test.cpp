@@ -233,7 +233,7 @@ TEST_CASE("a layout copy of a part that no node stands for gets an input of its 
   REQUIRE(fragment.inputs.size() == 1);
   CHECK(fragment.outputs[0].node == fragment.inputs[0].node);
   REQUIRE(fragment.inputs[0].layout.has_value());
-  CHECK(fragment.inputs[0].layout->strides == std::vector<std::int64_t>{2});
+  CHECK(fragment.inputs[0].layout->strides == std::vector<Size>{2});
   CHECK(fragment.inputs[0].layout->offset == 1);
 }
 
@@ -288,8 +288,8 @@ TEST_CASE("an output of another element order is recorded with the layout of its
   const Fragment fragment = fragment_of(graph, kernel);
   REQUIRE(outputs(fragment) == "sin@1");
   REQUIRE(fragment.outputs[0].layout.has_value());
-  CHECK(fragment.outputs[0].layout->shape == std::vector<std::int64_t>{2, 2});
-  CHECK(fragment.outputs[0].layout->strides == std::vector<std::int64_t>{2, 1});
+  CHECK(fragment.outputs[0].layout->shape == std::vector<Size>{2, 2});
+  CHECK(fragment.outputs[0].layout->strides == std::vector<Size>{2, 1});
 }
 
 // --- What stops a slice

@@ -87,7 +87,7 @@ TEST_CASE("an input bound to a part of an argument sees that part") {
   const VectorCall<float> input(DType::kFloat32, {1, 2, 3, 4, 5, 6});
   Fragment fragment = fragment_of({call("n", "aten.neg.default", {kX})});
   fragment.inputs[0].layout =
-      Layout{.dtype = DType::kFloat32, .shape = {2}, .strides = {3}, .offset = 1};
+      SymbolicLayout{.dtype = DType::kFloat32, .shape = {2}, .strides = {3}, .offset = 1};
   const FragmentProgram program(std::move(fragment));
   const ReferenceResult result =
       program.run(input.record, input.arena, {ReferenceMode::kNative}, nullptr);
@@ -100,7 +100,7 @@ TEST_CASE("a binding that does not fit the call is bad input") {
   SUBCASE("no such argument") { fragment.inputs[0].argument = 3; }
   SUBCASE("a view beyond the storage") {
     fragment.inputs[0].layout =
-        Layout{.dtype = DType::kFloat32, .shape = {2}, .strides = {1}, .offset = 1};
+        SymbolicLayout{.dtype = DType::kFloat32, .shape = {2}, .strides = {1}, .offset = 1};
   }
   const FragmentProgram program(std::move(fragment));
   CHECK_THROWS_WITH_AS(program.run(input.record, input.arena, {ReferenceMode::kNative}, nullptr),
