@@ -102,6 +102,10 @@ class Capture:
         if self._hooks is None or self._recorder is None:
             return
         self._end(self._hooks, self._recorder)
+        if self._parent_run is None:
+            os.environ.pop(_RUN_ID, None)
+        else:
+            os.environ[_RUN_ID] = self._parent_run
         self._finish(self._recorder)
 
     def __enter__(self) -> Capture:
@@ -135,10 +139,6 @@ class Capture:
         hooks.remove()
         self._hooks = None
         recorder.detach()
-        if self._parent_run is None:
-            os.environ.pop(_RUN_ID, None)
-        else:
-            os.environ[_RUN_ID] = self._parent_run
 
     def _finish(self, recorder: Recorder) -> None:
         recorder.finish()
