@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <system_error>
@@ -104,6 +105,12 @@ void hold_standard_descriptors() {
     // open() takes the lowest free number, which is this one.
     if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", O_RDWR) == -1) return;
   }
+}
+
+std::vector<EnvironmentChange> quiet_openmp() {
+  constexpr const char* kPolicy = "OMP_WAIT_POLICY";
+  if (std::getenv(kPolicy) != nullptr) return {};
+  return {{kPolicy, "passive"}};
 }
 
 std::string to_string(ExitStatus status) {

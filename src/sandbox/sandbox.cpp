@@ -2,8 +2,9 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,11 +47,7 @@ Sandbox::Runner Sandbox::spawn() const {
   request.kept_fds = {theirs.fd()};
   // Kernel objects name functions of Python's that nobody calls: they must stay unresolved.
   request.environment = {{"LD_BIND_NOW", std::nullopt}};
-  // Threads that spin at a barrier take the processor from those they wait for when other work runs
-  // beside the check: 20 ms instead of 4 for a small kernel on a busy machine.
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
-    request.environment.push_back({"OMP_WAIT_POLICY", "passive"});
-  }
+  std::ranges::copy(quiet_openmp(), std::back_inserter(request.environment));
   request.child_stdout = ChildStdout::kToStderr;
   Runner runner{ChildProcess::spawn(request), std::move(ours)};
   theirs.close();

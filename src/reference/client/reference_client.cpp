@@ -2,7 +2,9 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -75,12 +77,14 @@ void ReferenceClient::State::start() {
   if (worker && !worker->process.poll()) return;
   worker.reset();
   auto [own, theirs] = Channel::pair();
+  std::vector<EnvironmentChange> environment = options.environment;
+  std::ranges::copy(quiet_openmp(), std::back_inserter(environment));
   progress.node().store(SharedProgress::kIdle);
   try {
     worker.emplace(Worker{.process = ChildProcess::spawn({.program = options.worker,
                                                           .arguments = arguments(theirs.fd()),
                                                           .kept_fds = {theirs.fd(), progress.fd()},
-                                                          .environment = options.environment,
+                                                          .environment = environment,
                                                           .child_stdout = ChildStdout::kToStderr}),
                           .channel = std::move(own),
                           .known_programs = {}});

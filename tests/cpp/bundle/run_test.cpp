@@ -95,8 +95,9 @@ TEST_CASE("a folder that is no run says how to make one") {
   const TemporaryFolder folder;
   CHECK(message_of([&] { RunReader(real_file_system(), folder.path()); }).find("fuseproof run") !=
         std::string::npos);
-  CHECK(message_of([] { RunReader(real_file_system(), "/nonexistent"); }) ==
-        "/nonexistent does not exist");
+  const Path absent = folder.path() / "absent";
+  CHECK(message_of([&] { RunReader(real_file_system(), absent); }) ==
+        absent.string() + " does not exist");
 }
 
 TEST_CASE("truncated, edited and missing blobs are told apart") {
