@@ -43,29 +43,21 @@ Layout layout_in_storage(const CallRecord& call, const FragmentOutput& output) {
 CallImage::CallImage(const RunReader& run, const SiteBundle& site, const CallRecord& call) {
   for (const CallStorage& storage : call.storages) {
     requests_.push_back({storage.size_bytes, storage.address_mod_64});
-    Storage& entry = storages_.emplace_back();
+    Storage& entry = storages_.emplace_back(storage.size_bytes);
     if (!storage.blob.empty()) entry.content = run.read_blob(storage);
     if (storage.blob.empty() && storage.omitted != "output") missing_inputs_ = storage.omitted;
-    for (auto* mask : {&entry.read, &entry.written, &entry.is_bool}) {
-      mask->resize(storage.size_bytes);
-    }
   }
   mark_arguments(site, call);
-  for (Storage& storage : storages_) {
-    storage.poisoned.resize(storage.read.size());
-    for (std::size_t i = 0; i < storage.read.size(); ++i) {
-      storage.poisoned[i] = storage.written[i] & ~storage.read[i] & 1;
-    }
-    storage.written_extent = extent_of(storage.written);
-    storage.poisoned_extent = extent_of(storage.poisoned);
-    storage.bool_extent = extent_of(storage.is_bool);
-  }
 }
 
-CallImage::Extent CallImage::extent_of(const std::vector<std::uint8_t>& mask) {
-  const void* zero = std::memchr(mask.data(), 0, mask.size());
-  if (zero == nullptr) return Extent::kAll;
-  return std::memchr(mask.data(), 1, mask.size()) == nullptr ? Extent::kNone : Extent::kSome;
+bool CallImage::Storage::is_all_poison() const {
+  return !content ||
+         (written.extent() == ByteMask::Extent::kAll && read.extent() == ByteMask::Extent::kNone);
+}
+
+bool CallImage::Storage::has_no_poison() const {
+  return content &&
+         (written.extent() == ByteMask::Extent::kNone || read.extent() == ByteMask::Extent::kAll);
 }
 
 void CallImage::mark_arguments(const SiteBundle& site, const CallRecord& call) {
@@ -76,18 +68,18 @@ void CallImage::mark_arguments(const SiteBundle& site, const CallRecord& call) {
     // Constants of the fragment follow the kernel's own arguments; nothing writes them.
     const ArgumentRole role =
         index < site.spec.arguments.size() ? site.spec.arguments[index].role : ArgumentRole::kIn;
-    if (reads(role)) mark(argument.layout, storage.read);
+    if (reads(role)) storage.read.mark(argument.layout);
     if (!writes(role)) continue;
     for (const Layout& view : written_views(site, call, index)) {
-      if (required_storage_bytes(view) > storage.written.size()) {
+      if (required_storage_bytes(view) > storage.written.size_bytes()) {
         throw Error(ErrorKind::kBadInput,
                     fmt::format("{}: fragment.json: the output on argument {} needs {} bytes; its "
                                 "storage has {}",
                                 site.folder.string(), index, required_storage_bytes(view),
-                                storage.written.size()));
+                                storage.written.size_bytes()));
       }
-      mark(view, storage.written);
-      if (view.dtype == DType::kBool) mark(view, storage.is_bool);
+      storage.written.mark(view);
+      if (view.dtype == DType::kBool) storage.is_bool.mark(view);
     }
   }
 }
@@ -95,13 +87,13 @@ void CallImage::mark_arguments(const SiteBundle& site, const CallRecord& call) {
 std::vector<StorageRequest> CallImage::requests() const { return requests_; }
 
 std::byte CallImage::poison_byte(std::size_t storage, std::size_t byte, Poison poison) const {
-  if (storages_[storage].is_bool[byte] != 0) return std::byte{poison == Poison::kFinite};
+  if (storages_[storage].is_bool[byte]) return std::byte{poison == Poison::kFinite};
   return poison == Poison::kNan ? std::byte{0xff} : std::byte{0x3c};
 }
 
 std::byte CallImage::initial_byte(std::size_t storage, std::size_t byte, Poison poison) const {
   const Storage& entry = storages_[storage];
-  if (entry.content && entry.poisoned[byte] == 0) return entry.content->bytes()[byte];
+  if (entry.content && !entry.is_poisoned(byte)) return entry.content->bytes()[byte];
   return poison_byte(storage, byte, poison);
 }
 
@@ -121,10 +113,10 @@ void CallImage::fill_poisoned(Arena& arena, Poison poison) const {
     const Storage& storage = storages_[i];
     const std::span<std::byte> target = arena.storage(i);
     if (target.empty()) continue;
-    const bool is_all_poison = !storage.content || storage.poisoned_extent == Extent::kAll;
-    if (storage.content && storage.poisoned_extent == Extent::kNone) {
+    const bool has_no_bools = storage.is_bool.extent() == ByteMask::Extent::kNone;
+    if (storage.has_no_poison()) {
       std::memcpy(target.data(), storage.content->bytes().data(), target.size());
-    } else if (is_all_poison && storage.bool_extent == Extent::kNone) {
+    } else if (storage.is_all_poison() && has_no_bools) {
       std::fill(target.begin(), target.end(), poison_byte(i, 0, poison));
     } else {
       for (std::size_t byte = 0; byte < target.size(); ++byte) {
@@ -137,7 +129,7 @@ void CallImage::fill_poisoned(Arena& arena, Poison poison) const {
 // Whether the storage is a plain input that came back as it was.
 bool CallImage::is_untouched_input(std::size_t storage, std::span<const std::byte> after) const {
   const Storage& entry = storages_[storage];
-  return entry.content && entry.written_extent == Extent::kNone &&
+  return entry.content && entry.written.extent() == ByteMask::Extent::kNone &&
          std::memcmp(entry.content->bytes().data(), after.data(), after.size()) == 0;
 }
 
@@ -145,13 +137,13 @@ std::vector<CallImage::Trespass> CallImage::trespasses(const Arena& arena, Poiso
   std::vector<Trespass> found;
   for (std::size_t i = 0; i < storages_.size(); ++i) {
     const std::span<const std::byte> after = arena.storage(i);
-    if (after.empty() || storages_[i].written_extent == Extent::kAll) continue;
+    if (after.empty() || storages_[i].written.extent() == ByteMask::Extent::kAll) continue;
     if (is_untouched_input(i, after)) continue;
     Trespass trespass{i, 0, 0, false};
     for (std::size_t byte = 0; byte < after.size(); ++byte) {
-      if (storages_[i].written[byte] != 0 || after[byte] == initial_byte(i, byte, poison)) continue;
+      if (storages_[i].written[byte] || after[byte] == initial_byte(i, byte, poison)) continue;
       if (trespass.changed_bytes++ == 0) trespass.first_byte = byte;
-      trespass.is_input = trespass.is_input || storages_[i].read[byte] != 0;
+      trespass.is_input = trespass.is_input || storages_[i].read[byte];
     }
     if (trespass.changed_bytes > 0) found.push_back(trespass);
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bundle/run.h"
+#include "check/byte_mask.h"
 #include "tensor/arena.h"
 
 namespace fuseproof {
@@ -49,24 +50,30 @@ class CallImage {
   std::vector<Trespass> trespasses(const Arena& arena, Poison poison) const;
 
   bool is_written(std::size_t storage, std::size_t byte) const {
-    return storages_[storage].written[byte] != 0;
+    return storages_[storage].written[byte];
+  }
+  // Whether an argument that is written lies in the storage.
+  bool is_written(std::size_t storage) const {
+    return storages_[storage].written.extent() != ByteMask::Extent::kNone;
   }
   // Whether the kernel has to write the byte and found poison in it.
   bool is_poisoned(std::size_t storage, std::size_t byte) const {
-    return storages_[storage].poisoned[byte] != 0;
+    return storages_[storage].is_poisoned(byte);
   }
   std::byte poison_byte(std::size_t storage, std::size_t byte, Poison poison) const;
 
  private:
-  enum class Extent : std::uint8_t { kNone, kSome, kAll };
-
-  static Extent extent_of(const std::vector<std::uint8_t>& mask);
-
   struct Storage {
+    explicit Storage(std::size_t size_bytes)
+        : read(size_bytes), written(size_bytes), is_bool(size_bytes) {}
+
+    bool is_poisoned(std::size_t byte) const { return written[byte] && !read[byte]; }
+    // Whether all of it is poison, or nothing; neither: some is.
+    bool is_all_poison() const;
+    bool has_no_poison() const;
+
     std::shared_ptr<const FileContent> content;  // null: nothing was recorded
-    std::vector<std::uint8_t> read, written, poisoned, is_bool;
-    // Most storages are all of one kind, and then need no walk over their bytes.
-    Extent written_extent, poisoned_extent, bool_extent;
+    ByteMask read, written, is_bool;
   };
 
   void mark_arguments(const SiteBundle& site, const CallRecord& call);

@@ -7,16 +7,9 @@
 namespace fuseproof {
 namespace {
 
-using Snapshot = std::vector<std::vector<std::byte>>;
+using Bytes = std::vector<std::byte>;
 
-Snapshot snapshot(const Arena& arena) {
-  Snapshot copies;
-  for (std::size_t i = 0; i < arena.storage_count(); ++i) {
-    const std::span<const std::byte> bytes = arena.storage(i);
-    copies.emplace_back(bytes.begin(), bytes.end());
-  }
-  return copies;
-}
+Bytes copy_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
 // Bytes of one storage in which two runs over different poison differ.
 struct Disagreement {
@@ -37,7 +30,7 @@ class KernelTrial {
 
   Trial run() {
     if (!run_once(Poison::kFinite)) return std::move(trial_);
-    const Snapshot finite = snapshot(arena_);
+    const std::vector<Bytes> finite = written_storages();
     if (!run_once(Poison::kNan)) return std::move(trial_);
     compare_runs(finite);
     return std::move(trial_);
@@ -126,8 +119,17 @@ class KernelTrial {
     return false;
   }
 
-  Disagreement disagreement(std::size_t storage, const std::vector<std::byte>& finite,
-                            const std::vector<std::byte>& nan) const {
+  // Empty where the kernel writes nothing: that it did not is known already.
+  std::vector<Bytes> written_storages() const {
+    std::vector<Bytes> copies(arena_.storage_count());
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (image_.is_written(i)) copies[i] = copy_of(arena_.storage(i));
+    }
+    return copies;
+  }
+
+  Disagreement disagreement(std::size_t storage, const Bytes& finite,
+                            std::span<const std::byte> nan) const {
     Disagreement result;
     for (std::size_t byte = 0; byte < nan.size(); ++byte) {
       // What the kernel may not write was compared with what stood there before.
@@ -149,13 +151,16 @@ class KernelTrial {
                        });
   }
 
-  void compare_runs(const Snapshot& finite) {
-    const Snapshot nan = snapshot(arena_);
-    for (std::size_t storage = 0; storage < nan.size(); ++storage) {
-      if (nan[storage] == finite[storage]) continue;
-      const Disagreement found = disagreement(storage, finite[storage], nan[storage]);
+  void compare_runs(const std::vector<Bytes>& finite) {
+    for (std::size_t storage = 0; storage < finite.size(); ++storage) {
+      const std::span<const std::byte> nan = arena_.storage(storage);
+      if (!image_.is_written(storage) || std::ranges::equal(nan, finite[storage])) continue;
+      const Disagreement found = disagreement(storage, finite[storage], nan);
       if (found.unwritten > 0 && !accept_unwritten(storage, found.unwritten)) return;
-      if (found.other > 0 && !explain_other(storage, nan)) return;
+      if (found.other > 0) {
+        explain_other(storage);
+        return;
+      }
     }
   }
 
@@ -171,11 +176,11 @@ class KernelTrial {
   }
 
   // A third run over the second one's poison tells the influence of uninitialised memory from
-  // nondeterminism. Always false: either is misconduct.
-  bool explain_other(std::size_t storage, const Snapshot& nan) {
-    if (!run_once(Poison::kNan)) return false;
-    const std::span<const std::byte> again = arena_.storage(storage);
-    if (std::equal(again.begin(), again.end(), nan[storage].begin())) {
+  // nondeterminism.
+  void explain_other(std::size_t storage) {
+    const Bytes nan = copy_of(arena_.storage(storage));
+    if (!run_once(Poison::kNan)) return;
+    if (std::ranges::equal(arena_.storage(storage), nan)) {
       accuse(Verdict::kKernelWrong,
              fmt::format("the kernel's result depends on what {} held before it was written",
                          storage_name(storage)),
@@ -185,7 +190,6 @@ class KernelTrial {
              fmt::format("two runs on the same inputs leave different bytes in {}",
                          storage_name(storage)));
     }
-    return false;
   }
 
   const SiteBundle& site_;
