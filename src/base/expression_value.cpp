@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <functional>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -72,9 +69,7 @@ class Evaluator {
 
   Value symbol(const std::string& name) const {
     const auto found = symbols_.find(name);
-    if (found == symbols_.end()) {
-      fail(fmt::format("needs `{}`, of which the call record has no value", name));
-    }
+    if (found == symbols_.end()) fail("needs `" + name + "`, which the call record does not have");
     if (const auto* whole = std::get_if<std::int64_t>(&found->second)) return integer(*whole);
     return real(std::get<double>(found->second));
   }
@@ -152,20 +147,21 @@ class Evaluator {
     return real(static_cast<double>(a) / static_cast<double>(b));
   }
 
+  static Value float_power(const Value& base, const Value& exponent) {
+    return real(std::pow(base.as_double(), exponent.as_double()));
+  }
+
   Value raise(const Value& base, const Value& exponent) const {
-    if (base.is_float || !exponent.is_integer()) {
-      return real(std::pow(base.as_double(), exponent.as_double()));
-    }
+    if (base.is_float || !exponent.is_integer()) return float_power(base, exponent);
     if (exponent.numerator < 0) {
       return divide(integer(1), raise(base, integer(product(exponent.numerator, -1))));
     }
-    if (base.is_integer() && base.numerator >= -1 && base.numerator <= 1) {
-      return exponent.numerator % 2 == 0 && base.numerator != 0 ? integer(1)
-             : exponent.numerator == 0                          ? integer(1)
-                                                                : base;
-    }
     Value result = integer(1);
-    for (std::int64_t i = 0; i < exponent.numerator; ++i) result = multiply(result, base);
+    Value factor = base;
+    for (std::int64_t rest = exponent.numerator; rest > 0; rest /= 2) {
+      if (rest % 2 == 1) result = multiply(result, factor);
+      if (rest > 1) factor = multiply(factor, factor);
+    }
     return result;
   }
 
@@ -184,7 +180,7 @@ class Evaluator {
     if (name == "Mul") return multiply(a, b);
     if (name == "Div") return divide(a, b);
     if (name == "Pow" || name == "PowByNatural") return raise(a, b);
-    if (name == "FloatPow") return real(std::pow(a.as_double(), b.as_double()));
+    if (name == "FloatPow") return float_power(a, b);
     if (name == "FloatTrueDiv") return real(a.as_double() / b.as_double());
     if (name == "IntTrueDiv") return true_divide(whole(a), whole(b));
     if (name == "Max") return is_less(a, b) ? b : a;
@@ -209,10 +205,6 @@ class Evaluator {
     if (name == "BitwiseFn_bitwise_and") return integer(whole(a) & whole(b));
     if (name == "BitwiseFn_bitwise_or") return integer(whole(a) | whole(b));
     if (name == "BitwiseFn_bitwise_xor") return integer(whole(a) ^ whole(b));
-    if (name == "LShift") return multiply(a, raise(integer(2), integer(whole(b))));
-    if (name == "RShift") {
-      return integer(floor_divided(whole(a), whole(raise(integer(2), integer(whole(b))))));
-    }
     unknown(name, 2);
   }
 
@@ -277,8 +269,7 @@ void collect_symbols(const Expression& expression, std::set<std::string>& symbol
 
 Number evaluate(const std::string& text, const SymbolValues& symbols) {
   const Value value = Evaluator(text, symbols).value(parse_expression(text));
-  if (value.is_integer()) return value.numerator;
-  return value.as_double();
+  return value.is_integer() ? Number(value.numerator) : Number(value.as_double());
 }
 
 std::int64_t evaluate_integer(const std::string& text, const SymbolValues& symbols) {
