@@ -41,12 +41,12 @@ class EntryFailed(Exception):
 
 
 def fingerprint() -> str:
-    """Of all that a result depends on: the installed Fuseproof and the entries."""
+    """Of all that a result depends on: the installed Fuseproof and how it is measured."""
     digest = hashlib.sha256()
-    package = Path(fuseproof._core.__file__).parent
-    folders = {package, Path(fuseproof.__file__).parent, HERE}
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    for path in sorted([*files, FUSEPROOF]):
+    folders = {Path(module.__file__).parent for module in (fuseproof, fuseproof._core)}
+    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    measuring = set(HERE.glob("*.py")) - {HERE / "run.py", HERE / "render.py"}
+    for path in sorted({FUSEPROOF, *files, *measuring}):
         if path.suffix != ".pyc":
             digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
