@@ -30,7 +30,7 @@ from torch._inductor.cpu_vec_isa import VecISA, pick_vec_isa
 # What differs from one process to the next: addresses and ids of objects, the number of the
 # compilation, the folder of this process's cache.
 _VOLATILE = [
-    (re.compile(r"\b0x[0-9a-f]+\b|\b\d{10,}\b"), "ADDRESS"),
+    (re.compile(r"\b0x[0-9a-f]+\b|(?<!\d)\d{10,}(?!\d)"), "ADDRESS"),
     (re.compile(r"# AOT ID: \['\d+"), "# AOT ID: ['"),
     (re.compile(r"# kernel path: .*"), "# kernel path:"),
 ]
