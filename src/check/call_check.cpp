@@ -313,41 +313,7 @@ class CallCheck {
     }
   }
 
-  bool is_live(const OutputResult& result) const {
-    const auto& outputs = site_.fragment.outputs;
-    return std::any_of(outputs.begin(), outputs.end(), [&](const FragmentOutput& output) {
-      return output.is_live && output.buffer == result.buffer;
-    });
-  }
-
-  // Whether every result that leaves the kernel is checked and right.
-  bool are_results_right() const {
-    return std::all_of(
-        result_.outputs.begin(), result_.outputs.end(), [&](const OutputResult& output) {
-          const VerdictClass verdict_class = verdict_info(output.judgement.verdict).verdict_class;
-          return !is_live(output) || verdict_class == VerdictClass::kGood ||
-                 verdict_class == VerdictClass::kExplained;
-        });
-  }
-
-  // A temporary that crosses loop nests inside the kernel may differ from eager's value (a row's
-  // maximum taken before rounding, say) and the results be right: nobody sees it then.
-  void forgive_temporaries() {
-    if (!are_results_right()) return;
-    for (OutputResult& output : result_.outputs) {
-      if (is_live(output) || !is_finding(output.judgement)) continue;
-      result_.notes.push_back(
-          fmt::format("the temporary {} ({}) differs from eager's value and every result of the "
-                      "kernel is right: {}",
-                      output.argument, output.buffer, output.judgement.message));
-      output.judgement = {};
-      output.worst_index.clear();
-      output.minimum_tolerance.reset();
-    }
-  }
-
   void combine() {
-    forgive_temporaries();
     result_.verdict = Verdict::kNotChecked;
     for (const OutputResult& output : result_.outputs) {
       result_.verdict = worse(result_.verdict, output.judgement.verdict);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -51,6 +52,7 @@ class Disturber : public StepPolicy {
   explicit Disturber(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)) {}
 
   void execute(const Step& step, torch::jit::Stack& stack) override {
+    move_halves(step, stack);
     if (!reduces(step.target) || stack.empty() || !stack[0].isTensor()) {
       step.kernel.call(stack);
       return;
@@ -63,7 +65,19 @@ class Disturber : public StepPolicy {
     if (at::isFloatingType(input.scalar_type())) refold(step, shuffled, dims, stack);
   }
 
-  // The value moved by a unit or two in the last place.
+  // Called after a step, with its result: remembers which values carry half-precision rounding.
+  void note_halves(const Step& step, const IValue& result) {
+    if (!result.isTensor() || !is_float(result.toTensor())) return;
+    const int bits = dtype_significand_bits(dtype_of(result.toTensor()));
+    if (bits < kSingleBits && rounds(step.target)) {
+      half_bits_[step.result] = bits;
+    } else if ((moves_values(step.target) || is_cast(step)) && !step.operands.empty()) {
+      const auto source = half_bits_.find(step.operands[0].slot);
+      if (source != half_bits_.end()) half_bits_[step.result] = source->second;
+    }
+  }
+
+  // The value moved by a unit or two in the last place; half precision when it is used.
   IValue moved(const IValue& value) {
     if (value.isTensor()) return moved_tensor(value.toTensor());
     if (!value.isTuple()) return value;
@@ -73,12 +87,41 @@ class Disturber : public StepPolicy {
   }
 
  private:
+  static constexpr int kSingleBits = 24;  // of float32's significand
+
+  static bool is_float(const at::Tensor& tensor) {
+    return tensor.defined() && at::isFloatingType(tensor.scalar_type());
+  }
+
+  static bool is_cast(const Step& step) {
+    return step.target.starts_with("prims.convert_element_type.") ||
+           step.target.starts_with("aten._to_copy.");
+  }
+
+  // A kernel computes half precision in float32, and may give one user of a value the rounded one
+  // and another the unrounded: each use is moved by half a unit of its own.
+  void move_halves(const Step& step, torch::jit::Stack& stack) {
+    if (moves_values(step.target) || is_cast(step) || writes_arguments(step) ||
+        aliases_an_argument(step)) {
+      return;
+    }
+    for (std::size_t i = 0; i < step.operands.size(); ++i) {
+      const auto half = half_bits_.find(step.operands[i].slot);
+      if (half == half_bits_.end() || !stack[i].isTensor() || !is_float(stack[i].toTensor()))
+        continue;
+      stack[i] = moved_by(stack[i].toTensor(), std::ldexp(1.0, -half->second));
+    }
+  }
+
+  // Vector math is within a unit or two of the right value.
   at::Tensor moved_tensor(const at::Tensor& tensor) {
-    if (!tensor.defined() || !at::isFloatingType(tensor.scalar_type())) return tensor;
-    // Vector math is within a unit or two of the right value; half precision is computed in float32
-    // and rounded, which is half a unit.
+    if (!is_float(tensor)) return tensor;
     const int bits = dtype_significand_bits(dtype_of(tensor));
-    const double step = std::ldexp(1.0, bits < 24 ? -bits : 1 - bits);
+    return bits < kSingleBits ? tensor : moved_by(tensor, std::ldexp(1.0, 1 - bits));
+  }
+
+  at::Tensor moved_by(const at::Tensor& tensor, double step) {
+    const int bits = dtype_significand_bits(dtype_of(tensor));
     const at::ScalarType wide =
         bits > 24 ? at::ScalarType(at::kDouble) : at::ScalarType(at::kFloat);
     const at::Tensor factors = signs(tensor.numel()).to(wide).mul(step).add(1).view(tensor.sizes());
@@ -207,7 +250,8 @@ class Disturber : public StepPolicy {
   }
 
   at::Generator generator_;
-  at::Tensor pattern_;  // of signs()
+  at::Tensor pattern_;                      // of signs()
+  std::unordered_map<int, int> half_bits_;  // significand bits, by the slot of the value
 };
 
 }  // namespace
@@ -249,6 +293,7 @@ void run_disturbed(const Program& program, Environment& environment, const Nativ
       environment[step.result] = decided->second;
     } else {
       environment.run(step, disturber, Widening::kNone);
+      disturber.note_halves(step, environment[step.result]);
       if (output_slots.contains(step.result)) outputs[step.result] = environment[step.result];
       if (rounds(step.target) && !aliases_an_argument(step)) {
         environment[step.result] = disturber.moved(environment[step.result]);

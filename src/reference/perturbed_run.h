@@ -1,8 +1,10 @@
 // Runs that show how far rounding alone can move a program's results.
 //
 // A disturbed run moves every float result that an operator rounds by about a unit in its last
-// place (half precision: half a unit), up or down at random for each element, before the next
-// operator sees it, and lets reductions take their elements in another order. The outputs
+// place, up or down at random for each element, before the next operator sees it, and lets
+// reductions take their elements in another order. In half precision it is half a unit, and each
+// use of a value is moved on its own: a kernel may hand one of them what it has rounded and another
+// what it has not. The outputs
 // themselves are as their operator leaves them: given equal inputs, a single operator must be
 // right. Operators that only move or select values add nothing.
 //
