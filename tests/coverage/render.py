@@ -164,7 +164,14 @@ def _list(title: str, lines: list[str]) -> str:
     return f"\n## {title}\n\n" + "".join(f"- {_cell(line)}\n" for line in lines) if lines else ""
 
 
-def render(results: list[Json], *, with_times: bool) -> str:
+def _unmeasured(missing: list[str]) -> str:
+    if not missing:
+        return ""
+    return f"\n**Not measured yet** ({len(missing)} entries): {', '.join(missing)}.\n"
+
+
+def render(results: list[Json], *, with_times: bool, missing: list[str]) -> str:
+    """`missing`: the entries that have not been measured; the page says so."""
     measured = [result for result in results if not result["failure"]]
     failures = [
         f"{result['entry']}: {result['failure']}" for result in results if result["failure"]
@@ -188,6 +195,7 @@ def render(results: list[Json], *, with_times: bool) -> str:
     groups = "".join(_group(group, measured, with_times) for group in GROUPS)
     return (
         _OPENING
+        + _unmeasured(missing)
         + "\n"
         + _totals(measured)
         + groups

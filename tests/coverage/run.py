@@ -5,7 +5,7 @@
 Each entry is captured and checked in fresh processes with an empty compiler cache, and compiled
 once more without a capture, to compare. What an entry gave is one line of JSON in the results
 folder; an entry whose result is there, from this Fuseproof, is not measured again. Its run stays
-beside the results, for `fuseproof show`.
+beside the results, for `fuseproof show`. With --show the table is written of what is there.
 """
 
 from __future__ import annotations
@@ -118,13 +118,24 @@ def measure(entry: entries.Entry, folder: Path, rounds: int) -> Json:
     }
 
 
+def result_path(entry: entries.Entry, folder: Path) -> Path:
+    return folder / f"{entry.name}.jsonl"
+
+
+def known_result(entry: entries.Entry, folder: Path, identity: Json) -> Json | None:
+    """What was measured before, by this Fuseproof."""
+    path = result_path(entry, folder)
+    if not path.exists():
+        return None
+    known: Json = json.loads(path.read_text())
+    return known if known["identity"] == identity else None
+
+
 def result_of(entry: entries.Entry, folder: Path, identity: Json, rounds: int) -> Json:
     """From the results folder, or measured now and put there."""
-    path = folder / f"{entry.name}.jsonl"
-    if path.exists():
-        known: Json = json.loads(path.read_text())
-        if known["identity"] == identity:
-            return known
+    if known := known_result(entry, folder, identity):
+        return known
+    path = result_path(entry, folder)
     result: Json = {"entry": entry.name, "group": entry.group, "identity": identity}
     try:
         result |= {"failure": ""} | measure(entry, folder, rounds)
@@ -160,10 +171,20 @@ def progress(done: int, total: int, result: Json) -> None:
     print(f"[{done}/{total}] {result['entry']}: {text}", file=sys.stderr, flush=True)
 
 
+def measure_all(selected: list[entries.Entry], folder: Path, identity: Json, jobs: int) -> None:
+    probe_compiler(folder)
+    rounds = identity["rounds"]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        pending = [pool.submit(result_of, e, folder, identity, rounds) for e in selected]
+        for done, future in enumerate(concurrent.futures.as_completed(pending), start=1):
+            progress(done, len(selected), future.result())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="a glob")
     parser.add_argument("--jobs", type=int, default=1, help="how many entries at once")
+    parser.add_argument("--show", action="store_true", help="measure nothing, write the table")
     parser.add_argument("--time", action="store_true", help="report compile times, too")
     parser.add_argument("--rounds", type=int, default=1, help="pairs of compilations to time")
     parser.add_argument("--results", type=Path, default=ROOT / "build/coverage")
@@ -173,15 +194,14 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     identity = {"fuseproof": fingerprint(), "rounds": args.rounds}
     selected = chosen(args.only)
-    probe_compiler(folder)
-    measured = {}
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        pending = [pool.submit(result_of, e, folder, identity, args.rounds) for e in selected]
-        for future in concurrent.futures.as_completed(pending):
-            result = future.result()
-            measured[result["entry"]] = result
-            progress(len(measured), len(selected), result)
-    text = render([measured[entry.name] for entry in selected], with_times=args.time)
+    if not args.show:
+        measure_all(selected, folder, identity, args.jobs)
+    known = [known_result(entry, folder, identity) for entry in selected]
+    text = render(
+        [result for result in known if result is not None],
+        with_times=args.time,
+        missing=[entry.name for entry, r in zip(selected, known, strict=True) if r is None],
+    )
     if args.output is None:
         print(text, end="")
     else:

@@ -139,7 +139,15 @@ def test_models_that_were_kept_out_are_summed_up_apart():
             entry("secret", "kept_out", kernels=2, dry_runs=2, checked=2),
         ],
         with_times=False,
+        missing=[],
     )
     rows = {row.split(" | ")[0].lstrip("| "): row for row in text.splitlines() if "|" in row}
     assert "7 of 8 (87.5%) | 6 of 10 (60.0%)" in rows["models and functions"]
     assert "2 of 2 (100.0%)" in rows["models kept out of development"]
+
+
+def test_a_page_of_an_interrupted_run_names_what_was_not_measured():
+    measured = [entry("mlp", "models", kernels=1, dry_runs=1, checked=1)]
+    assert "Not measured" not in render.render(measured, with_times=False, missing=[])
+    text = render.render(measured, with_times=False, missing=["gpt2", "llama"])
+    assert "**Not measured yet** (2 entries): gpt2, llama." in text
