@@ -18,7 +18,7 @@ help:
 	@echo 'make test-long       every test, the sanitizer builds, clang-tidy on the torch sources'
 	@echo 'make test-sanitized  C++ tests of the torch-free rooms under ASan and UBSan, and under TSan'
 	@echo 'make bench           the figures of the README, as ratios against their peers'
-	@echo 'make coverage        docs/coverage.md: how much of real models is checked (JOBS=1; an hour)'
+	@echo 'make coverage        docs/coverage.md: how much of real models is checked (long; JOBS=1)'
 	@echo 'make lint            clang-format, clang-tidy, ruff, mypy'
 	@echo 'make format          rewrite the sources in the house style'
 

@@ -22,9 +22,9 @@ _TITLES = {
 _OPENING = """# Coverage
 
 Which part of real programs Fuseproof can check. `make coverage` measures it again and rewrites
-this page; it takes about an hour on two cores. Each entry of `tests/coverage/` is compiled,
-captured and checked in fresh processes with an empty compiler cache, and compiled once more
-without a capture, to compare.
+this page, and goes on where an interrupted run ended. Each entry of `tests/coverage/` is
+compiled, captured and checked in fresh processes with an empty compiler cache, and compiled once
+more without a capture, to compare.
 
 A *dry run* passes when the reference could run the kernel's fragment. An output is *live* when
 something outside its kernel reads it, and *checked* when the check compared it with a reference:
