@@ -140,6 +140,9 @@ class GraphFacts:
         origin = getattr(buffer, "origin_node", None)
         if origin is not None:
             result["origin"] = origin.name
+        reduction = getattr(getattr(buffer, "data", None), "reduction_type", None)
+        if reduction == "sum" and (node := origin_of(buffer, self.order)) is not None:
+            result["sum_for"] = node
         return result
 
     def _pieces(self, nodes: dict[str, Any], whole: dict[str, list[str]]) -> dict[str, Json]:

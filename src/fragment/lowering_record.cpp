@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "fragment/undivided_means.h"
+
 namespace fuseproof {
 namespace {
 
@@ -180,10 +182,11 @@ LoweredGraph lowered_graph_from_json(const JsonObject& object) {
   for (const auto& item : buffers.value().items()) {
     const JsonObject buffer = buffers.object(item.key());
     lowered.buffers[item.key()] = {
-        optional_layout(buffer, "layout"), buffer.string_or("origin", ""),
+        optional_layout(buffer, "layout"),    buffer.string_or("origin", ""),
         buffer.string_or("real", item.key()), buffer.string_or("base", ""),
-        optional_layout(buffer, "base_view")};
+        optional_layout(buffer, "base_view"), buffer.string_or("sum_for", "")};
   }
+  split_undivided_means(lowered);
   lowered.build_index();
   return lowered;
 }

@@ -34,13 +34,14 @@ struct RecordedBuffer {
   std::string real;    // the name that owns its storage; mostly its own
   std::string base;    // the buffer that it is a part of (a piece of a concatenation); or ""
   std::optional<SymbolicLayout> base_view;  // where in the base
+  std::string sum_for;  // a reduction by addition fills it, for this FX node's sake; or ""
 };
 
 // The graph as it was lowered. JSON:
 //   {"graph": {…}, "mutations": {"copy_": ["arg0_1"]}, "problems": {"node": "why"},
 //    "external_nodes": ["mm"], "locations": [{"node", "buffer", "view"?}],
 //    "buffers": {"buf0": {"layout"?, "origin"?, "real"?, "base"?,
-//    "base_view"?}}}
+//    "base_view"?, "sum_for"?}}}
 struct LoweredGraph {
   Graph graph;
   // For each node whose value is made by writing into a buffer that held another value before: the

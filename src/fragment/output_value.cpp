@@ -52,25 +52,33 @@ std::optional<OutputValue> OutputValueFinder::fitting(const std::string& node,
                                                       const std::string& buffer,
                                                       std::int64_t argument) const {
   const SymbolicLayout* value = tensor_value(node);
+  if (value == nullptr) return std::nullopt;
+  return fitting(node, *value, buffer, argument);
+}
+
+std::optional<OutputValue> OutputValueFinder::fitting(const std::string& node,
+                                                      const SymbolicLayout& value,
+                                                      const std::string& buffer,
+                                                      std::int64_t argument) const {
   const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(buffer);
-  if (value == nullptr || !layout || value->dtype != layout->dtype) return std::nullopt;
-  if (value->shape == layout->shape) {
+  if (!layout || value.dtype != layout->dtype) return std::nullopt;
+  if (value.shape == layout->shape) {
     return value_of(node, boundary_.layout_in_argument(buffer, argument));
   }
   // A view with the same elements in the same order.
-  if (element_count(*value) != element_count(*layout) || !is_contiguous(*layout))
+  if (element_count(value) != element_count(*layout) || !is_contiguous(*layout))
     return std::nullopt;
-  SymbolicLayout view{value->dtype, value->shape, contiguous_strides(value->shape), 0};
+  SymbolicLayout view{value.dtype, value.shape, contiguous_strides(value.shape), 0};
   return value_of(node, std::move(view));
 }
 
 std::optional<OutputValue> OutputValueFinder::fitting_view(const std::string& node,
+                                                           const SymbolicLayout& value,
                                                            const std::string& buffer,
                                                            const SymbolicLayout& view) const {
-  const SymbolicLayout* value = tensor_value(node);
   const std::optional<SymbolicLayout>& layout = lowered_.buffer_layout(buffer);
-  if (value == nullptr || !layout || value->dtype != layout->dtype) return std::nullopt;
-  if (view.dtype != layout->dtype || view.shape != value->shape || !is_injective(view)) {
+  if (!layout || value.dtype != layout->dtype) return std::nullopt;
+  if (view.dtype != layout->dtype || view.shape != value.shape || !is_injective(view)) {
     return std::nullopt;
   }
   if (element_count(view) != element_count(*layout)) return std::nullopt;
@@ -120,12 +128,33 @@ std::optional<OutputValue> OutputValueFinder::realised_value(const RecordedStep&
 std::optional<OutputValue> OutputValueFinder::piece_value(const RecordedWrite& write,
                                                           std::int64_t argument) const {
   if (!write.piece) return std::nullopt;
-  const std::optional<std::size_t> position = lowered_.position(write.piece->node);
+  return operand_value(*write.piece, write, argument);
+}
+
+std::optional<OutputValue> OutputValueFinder::operand_value(const OperandRef& ref,
+                                                            const RecordedWrite& write,
+                                                            std::int64_t argument) const {
+  const std::optional<std::size_t> position = lowered_.position(ref.node);
   if (!position) return std::nullopt;
-  const std::vector<std::string> pieces = operands(lowered_.at(*position));
-  const auto index = static_cast<std::size_t>(write.piece->index);
-  if (index >= pieces.size()) return std::nullopt;
-  return fitting(pieces[index], write.buffer, argument);
+  const Node& call = lowered_.at(*position);
+  const std::vector<std::string> names = operands(call);
+  const auto index = static_cast<std::size_t>(ref.index);
+  if (index >= names.size()) return std::nullopt;
+  const SymbolicLayout* operand = tensor_value(names[index]);
+  if (operand == nullptr) return std::nullopt;
+
+  const auto fits = [&](const SymbolicLayout& value) {
+    return ref.view ? fitting_view(names[index], value, write.buffer, *ref.view)
+                    : fitting(names[index], value, write.buffer, argument);
+  };
+  if (auto value = fits(*operand)) return value;
+  // Calls compute in the dtype of their result, and a lowering may cast the operands beforehand.
+  if (call.values.empty() || !call.values[0]) return std::nullopt;
+  SymbolicLayout cast = *operand;
+  cast.dtype = call.values[0]->dtype;
+  std::optional<OutputValue> value = fits(cast);
+  if (value) value->cast = cast.dtype;
+  return value;
 }
 
 std::optional<OutputValue> OutputValueFinder::copied_value(const RecordedWrite& write,
@@ -155,23 +184,19 @@ std::optional<OutputValue> OutputValueFinder::copied_value(const RecordedWrite& 
 std::optional<OutputValue> OutputValueFinder::consumer_value(const RecordedWrite& write,
                                                              std::int64_t argument) const {
   for (const OperandRef& consumer : write.consumers) {
-    const std::optional<std::size_t> position = lowered_.position(consumer.node);
-    if (!position) continue;
-    const std::vector<std::string> names = operands(lowered_.at(*position));
-    const auto index = static_cast<std::size_t>(consumer.index);
-    if (index >= names.size()) continue;
-    std::optional<OutputValue> value =
-        consumer.view ? fitting_view(names[index], write.buffer, *consumer.view)
-                      : fitting(names[index], write.buffer, argument);
-    if (value) return value;
+    if (auto value = operand_value(consumer, write, argument)) return value;
   }
   return std::nullopt;
 }
 
 std::optional<OutputValue> OutputValueFinder::viewed_value(const RecordedWrite& write) const {
   for (const ValueLocation* location : lowered_.values_in(write.buffer)) {
-    if (!location->view || lowered_.mutations.contains(location->node)) continue;
-    if (auto value = fitting_view(location->node, write.buffer, *location->view)) return value;
+    const SymbolicLayout* layout = tensor_value(location->node);
+    if (!location->view || layout == nullptr) continue;
+    if (lowered_.mutations.contains(location->node)) continue;
+    if (auto value = fitting_view(location->node, *layout, write.buffer, *location->view)) {
+      return value;
+    }
   }
   return std::nullopt;
 }

@@ -4,7 +4,8 @@
 // something else: a piece of a concatenation, a copy in the layout that a library call wants, a
 // weight. For those the value is found through what they are a piece, a copy or an operand of. A
 // value is accepted only when dtype and shape fit the buffer, or when nothing but the dtype is
-// wrong.
+// wrong. An operand that the lowering casts before the call (cumsum of bools) is no node's value,
+// but the cast of one.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,8 @@ struct OutputValue {
   // The buffer copies something that no FX node stands for: `node` is to be a new placeholder,
   // bound like this.
   std::optional<FragmentInput> copied;
+  // The buffer holds the value of `node` cast to this dtype, and no FX node stands for the cast.
+  std::optional<DType> cast;
   std::string reason;  // why no value was found
 };
 
@@ -43,6 +46,9 @@ class OutputValueFinder {
   std::optional<OutputValue> copied_value(const RecordedWrite& write, std::int64_t argument) const;
   std::optional<OutputValue> consumer_value(const RecordedWrite& write,
                                             std::int64_t argument) const;
+  // The value of the operand that `write` is of an FX call.
+  std::optional<OutputValue> operand_value(const OperandRef& ref, const RecordedWrite& write,
+                                           std::int64_t argument) const;
   std::optional<OutputValue> viewed_value(const RecordedWrite& write) const;
   // A copy that a functional call of the graph (scatter) then changes in place.
   std::optional<OutputValue> overwritten_value(const RecordedStep& step, const RecordedWrite& write,
@@ -58,8 +64,12 @@ class OutputValueFinder {
   // `node` as the value of the whole buffer, when its dtype and shape fit.
   std::optional<OutputValue> fitting(const std::string& node, const std::string& buffer,
                                      std::int64_t argument) const;
+  // The same, for a value of this layout.
+  std::optional<OutputValue> fitting(const std::string& node, const SymbolicLayout& value,
+                                     const std::string& buffer, std::int64_t argument) const;
   // The same for a view of the buffer that holds each of its elements once.
-  std::optional<OutputValue> fitting_view(const std::string& node, const std::string& buffer,
+  std::optional<OutputValue> fitting_view(const std::string& node, const SymbolicLayout& value,
+                                          const std::string& buffer,
                                           const SymbolicLayout& view) const;
   const SymbolicLayout* tensor_value(const std::string& node) const;
   std::string unfit_reason(const RecordedStep& step, const RecordedWrite& write) const;

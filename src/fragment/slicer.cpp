@@ -70,6 +70,18 @@ Node empty_tensor(const Node& node) {
   return result;
 }
 
+// Casts the value of a node, for which the graph has no call of its own.
+Node cast_of(const Node& node, DType dtype) {
+  const std::string name(dtype_name(dtype));
+  Node result = placeholder(node);
+  result.name = fmt::format("{}_as_{}", node.name, name);
+  result.kind = NodeKind::kCall;
+  result.target = "prims.convert_element_type.default";
+  result.arguments = {{NodeRef{node.name}}, {TorchConstant{"dtype", name}}};
+  result.values[0]->dtype = dtype;
+  return result;
+}
+
 class FragmentBuilder {
  public:
   FragmentBuilder(const LoweredGraph& lowered, const LoweringRecord& record)
@@ -122,9 +134,32 @@ class FragmentBuilder {
       merged_.numbers.merge(slice.numbers);
       merged_.empties.merge(slice.empties);
     }
-    output.node = value.node;
+    output.node = value.cast ? add_cast(value.node, *value.cast) : value.node;
     output.layout = value.layout;
     return "";
+  }
+
+  std::string add_cast(const std::string& node, DType dtype) {
+    const std::size_t position = *lowered_.position(node);
+    Node cast = cast_of(lowered_.at(position), dtype);
+    const std::string name = cast.name;
+    casts_.try_emplace({position, dtype}, std::move(cast));
+    return name;
+  }
+
+  // The casts of values that stand there from the beginning come before all calls, the others right
+  // after what they cast: a later call may change it in place.
+  void assemble_calls() {
+    std::vector<Node>& nodes = result_.fragment.graph.nodes;
+    for (const auto& [key, cast] : casts_) {
+      if (!merged_.calls.contains(key.first)) nodes.push_back(cast);
+    }
+    for (const std::size_t position : merged_.calls) {
+      nodes.push_back(lowered_.at(position));
+      for (const auto& [key, cast] : casts_) {
+        if (key.first == position) nodes.push_back(cast);
+      }
+    }
   }
 
   void assemble() {
@@ -150,9 +185,7 @@ class FragmentBuilder {
     for (const std::size_t position : merged_.empties) {
       fragment.graph.nodes.push_back(empty_tensor(lowered_.at(position)));
     }
-    for (const std::size_t position : merged_.calls) {
-      fragment.graph.nodes.push_back(lowered_.at(position));
-    }
+    assemble_calls();
   }
 
   void explain_failure() {
@@ -174,6 +207,7 @@ class FragmentBuilder {
   KernelBoundary boundary_;
   Slice merged_;
   std::vector<FragmentInput> copied_;
+  std::map<std::pair<std::size_t, DType>, Node> casts_;  // by position of what they cast
   SlicedKernel result_;
 };
 

@@ -250,6 +250,56 @@ TEST_CASE("a contiguous copy for a library call is that call's operand") {
   CHECK(calls(fragment) == "cos");
 }
 
+TEST_CASE("an operand that the lowering casts for a call is the cast of the operand") {
+  GraphWriter graph;
+  graph.input("x").call("gt", "aten.gt.Scalar", {"x"}, layout({4}, {1}, 0, "bool"));
+  const Json numbers = layout({4}, {1}, 0, "int64");
+  graph.buffer("buf0", numbers);
+  graph.realised("cumsum", "aten.cumsum.default", {"gt"}, "buf1", numbers);
+  graph.set("external_nodes", {"cumsum"});
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0");
+  const Json consumers = {{{"node", "cumsum"}, {"index", 0}}};
+  kernel.step({"x"}, "buf0", {"gt", "cumsum"}, {{"consumers", consumers}});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "gt_as_int64@1");
+  CHECK(calls(fragment) == "gt gt_as_int64");
+  CHECK(to_string(fragment.graph.nodes.back()) ==
+        "gt_as_int64 = prims.convert_element_type.default(gt, torch.int64)");
+  CHECK(fragment.graph.nodes.back().values[0]->dtype == DType::kInt64);
+}
+
+TEST_CASE("an input that is cast for two buffers is cast once") {
+  const Json bools = layout({4}, {1}, 0, "bool");
+  const Json numbers = layout({4}, {1}, 0, "int64");
+  GraphWriter graph;
+  graph.input("x", bools).buffer("buf0", numbers).buffer("buf1", numbers);
+  graph.realised("sum", "aten.cumsum.default", {"x"}, "buf2", numbers);
+  graph.realised("prod", "aten.cumprod.default", {"x"}, "buf3", numbers);
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0").argument("out", "buf1");
+  const auto read_by = [](const std::string& node) {
+    return Json{{"consumers", {{{"node", node}, {"index", 0}}}}};
+  };
+  kernel.step({"x"}, "buf0", {"sum"}, read_by("sum"));
+  kernel.step({"x"}, "buf1", {"prod"}, read_by("prod"));
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "x_as_int64@1 x_as_int64@2");
+  CHECK(calls(fragment) == "x_as_int64");
+}
+
+TEST_CASE("a buffer of a dtype that neither operand nor call has is no cast of the operand") {
+  GraphWriter graph;
+  graph.input("x").call("gt", "aten.gt.Scalar", {"x"}, layout({4}, {1}, 0, "bool"));
+  graph.buffer("buf0", layout({4}, {1}, 0, "int32"));
+  graph.realised("cumsum", "aten.cumsum.default", {"gt"}, "buf1", layout({4}, {1}, 0, "int64"));
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf0");
+  const Json consumers = {{{"node", "cumsum"}, {"index", 0}}};
+  kernel.step({"x"}, "buf0", {"gt"}, {{"consumers", consumers}});
+  CHECK(outputs(fragment_of(graph, kernel)) == "?@1");
+}
+
 TEST_CASE("a graph input that was copied to another layout is found in both places") {
   GraphWriter graph;
   graph.input("weight").buffer("buf0").at("weight", "buf0");
