@@ -142,7 +142,7 @@ class FragmentBuilder {
   std::string add_cast(const std::string& node, DType dtype) {
     const std::size_t position = *lowered_.position(node);
     Node cast = cast_of(lowered_.at(position), dtype);
-    const std::string name = cast.name;
+    std::string name = cast.name;
     casts_.try_emplace({position, dtype}, std::move(cast));
     return name;
   }

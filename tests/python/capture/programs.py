@@ -270,3 +270,19 @@ def gpt():
 @program
 def resnet():
     return ResNet().eval(), [torch.randn(2, 3, 32, 32)]
+
+
+@program
+def operands_cast_by_the_lowering():
+    def f(a, b):
+        return a & b, (a ^ b).cumsum(0), torch.cat([a, b.float() + 1])
+
+    return f, [torch.rand(5, 7) > 0.5, torch.rand(5, 7) > 0.5]
+
+
+@program
+def mean_in_two_kernels():
+    def f(x):
+        return x.mean(), x.sum(-1), x.cumsum(-1).softmax(-1)
+
+    return f, [torch.randn(1, 1, 5000)]
