@@ -1,6 +1,7 @@
 #include "fragment/output_slice.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,18 @@ bool is_operator(const std::string& target) {
 // A tensor without elements, whatever the symbols are.
 bool is_empty(const Node& node) {
   return node.values.size() == 1 && node.values[0] && element_count(*node.values[0]) == Size(0);
+}
+
+// Whether a call makes a tensor whose content is open. A lowering reserves a buffer for it at most.
+bool makes_open_content(const Node& node) {
+  static constexpr std::array kTargets = {
+      "aten.empty.memory_format",    "aten.empty_like.default",
+      "aten.empty_strided.default",  "aten.empty_permuted.default",
+      "aten.new_empty.default",      "aten.new_empty_strided.default",
+      "prims.empty.default",         "prims.empty_strided.default",
+      "prims.empty_permuted.default"};
+  return node.kind == NodeKind::kCall && node.values.size() == 1 && node.values[0] &&
+         std::find(kTargets.begin(), kTargets.end(), node.target) != kTargets.end();
 }
 
 class OutputSlicer {
@@ -56,7 +69,7 @@ class OutputSlicer {
       slice_.numbers.insert(position);
       return;
     }
-    if (is_empty(node)) {
+    if (is_empty(node) || makes_open_content(node)) {
       slice_.empties.insert(position);
       return;
     }

@@ -20,7 +20,8 @@ struct Slice {
   std::map<std::size_t, FragmentInput> inputs;
   // Symbolic numbers: what computes them need not be in the fragment, the symbols' values tell.
   std::set<std::size_t> numbers;
-  // Tensors without elements that stand in no argument: nobody computes or passes them.
+  // Tensors without elements or with open content (aten.empty) that stand in no argument: nobody
+  // computes or passes them.
   std::set<std::size_t> empties;
   std::string reason;  // why there is no slice; empty: there is one
 };

@@ -58,7 +58,7 @@ Argument sizes(const std::vector<Size>& sizes) {
   return {std::move(list)};
 }
 
-// Makes a tensor without elements of the layout that the node's value has.
+// Makes a tensor of the layout that the node's value has, whatever is in it.
 Node empty_tensor(const Node& node) {
   const SymbolicLayout& layout = *node.values[0];
   Node result = placeholder(node);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <ATen/core/enum_tag.h>
+#include <ATen/native/TensorFactories.h>
 #include <fmt/format.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
@@ -55,12 +56,29 @@ std::optional<c10::OperatorHandle> find_operator(const TargetName& target) {
   return c10::Dispatcher::singleton().findSchema({target.name, target.overload});
 }
 
+bool makes_open_content(std::string_view target) {
+  for (const std::string_view name :
+       {"aten.empty.", "aten.empty_like.", "aten.empty_strided.", "aten.empty_permuted.",
+        "aten.new_empty.", "aten.new_empty_strided.", "prims.empty.", "prims.empty_strided.",
+        "prims.empty_permuted."}) {
+    if (target.starts_with(name)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+void Kernel::fill_open_content(torch::jit::Stack& stack) {
+  at::Tensor result = stack.back().toTensor();
+  at::native::fill_empty_deterministic_(result);
+}
 
 Kernel Kernel::resolve(const Node& node, PythonOperators* python) {
   std::string why;
-  std::optional<Kernel> kernel = find(node, why);
-  if (kernel) return *std::move(kernel);
+  if (std::optional<Kernel> kernel = find(node, why)) {
+    kernel->leaves_content_open_ = makes_open_content(node.target);
+    return *std::move(kernel);
+  }
   if (python == nullptr) unavailable(node, why);
   try {
     return from_python(python->find(node.target));

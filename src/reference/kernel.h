@@ -26,14 +26,15 @@ class Kernel {
   const c10::FunctionSchema& schema() const { return *schema_; }
   Randomness randomness() const { return randomness_; }
   bool draws_random_numbers() const { return randomness_ != Randomness::kNone; }
+  // Whether the result is memory that nobody has written yet. So that runs repeat themselves, it is
+  // given NaN, the largest integer or true.
+  bool leaves_content_open() const { return leaves_content_open_; }
   bool runs_in_python() const { return python_ != nullptr; }
 
   // Takes schema().arguments() off the stack and leaves schema().returns().
   void call(torch::jit::Stack& stack) const {
-    if (function_ != nullptr) return function_(stack);
-    if (python_ != nullptr) return python_->call(stack);
-    for (const c10::IValue& value : trailing_defaults_) stack.push_back(value);
-    operator_->callBoxed(stack);
+    run(stack);
+    if (leaves_content_open_) fill_open_content(stack);
   }
 
  private:
@@ -44,6 +45,14 @@ class Kernel {
   static Kernel from_prim(const Prim& prim, const Node& node);
   static Kernel from_python(std::shared_ptr<const PythonOperator> found);
 
+  void run(torch::jit::Stack& stack) const {
+    if (function_ != nullptr) return function_(stack);
+    if (python_ != nullptr) return python_->call(stack);
+    for (const c10::IValue& value : trailing_defaults_) stack.push_back(value);
+    operator_->callBoxed(stack);
+  }
+  static void fill_open_content(torch::jit::Stack& stack);
+
   std::shared_ptr<const c10::FunctionSchema> schema_;
   std::optional<c10::OperatorHandle> operator_;
   // Of the operator's arguments that come after those of the schema.
@@ -51,6 +60,7 @@ class Kernel {
   PrimFunction function_ = nullptr;
   std::shared_ptr<const PythonOperator> python_;
   Randomness randomness_ = Randomness::kNone;
+  bool leaves_content_open_ = false;
 };
 
 }  // namespace fuseproof

@@ -6,6 +6,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ScalarOps.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/where.h>
 #include <fmt/format.h>
@@ -86,7 +87,28 @@ at::Tensor OpenResultsPolicy::drawn(const at::Tensor& result, const at::Tensor& 
   return restrided(at::where(is_open, others, result), result.strides());
 }
 
+void OpenResultsPolicy::draw_content(at::Tensor content) {
+  constexpr double kScale = 100;
+  const bool is_number = content.is_floating_point() || content.is_complex();
+  const at::ScalarType dtype = is_number ? at::kFloat : at::kChar;
+  at::Tensor drawn = at::empty(content.sizes(), content.options().dtype(dtype));
+  if (is_number) {
+    content.copy_(drawn.normal_(0, kScale, generator_));
+  } else if (content.scalar_type() == at::kBool) {
+    content.fill_(false);  // no other value than what it is given natively
+  } else {
+    content.copy_(drawn.random_(generator_));
+  }
+}
+
 void OpenResultsPolicy::execute(const Step& step, torch::jit::Stack& stack) {
+  if (step.kernel.leaves_content_open()) {
+    step.kernel.call(stack);
+    if (stack.back().toTensor().numel() == 0) return;
+    draw_content(stack.back().toTensor());
+    sentences_.insert("torch.empty: \"Returns a tensor filled with uninitialized data.\"");
+    return;
+  }
   const bool is_candidate =
       (is_cast(step.target) || is_shift(step.target)) && stack.size() > 1 && stack[0].isTensor();
   if (!is_candidate) {

@@ -25,6 +25,8 @@ class OpenResultsPolicy : public StepPolicy {
   const std::set<std::string>& sentences() const { return sentences_; }
 
  private:
+  // Draws content for a tensor that nobody has written yet.
+  void draw_content(at::Tensor content);
   // The values of `result`; where `is_open`, values that differ from it.
   at::Tensor drawn(const at::Tensor& result, const at::Tensor& is_open);
 

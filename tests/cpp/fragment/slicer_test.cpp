@@ -345,6 +345,30 @@ TEST_CASE("an output of another element order is recorded with the layout of its
 // --- What stops a slice
 // -----------------------------------------------------------------------------
 
+TEST_CASE("a tensor of open content is made, though a buffer is reserved for it") {
+  // empty_like's own operand is no argument, and its content is of no account.
+  GraphWriter graph;
+  graph.input("x").input("y").realised("empty", "aten.empty_like.default", {"y"}, "buf0");
+  graph.realised("copy", "aten.copy.default", {"empty", "x"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("out", "buf1").step({"x"}, "buf1", {"copy"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(outputs(fragment) == "copy@1");
+  CHECK(inputs(fragment) == "x@0");
+  CHECK(to_string(*fragment.graph.find("empty")) ==
+        "empty = aten.empty_strided.default([4], [1], dtype=torch.float32, device=device('cpu'))");
+}
+
+TEST_CASE("a tensor of open content that is passed is an input") {
+  GraphWriter graph;
+  graph.input("x").realised("empty", "aten.empty_like.default", {"x"}, "buf0");
+  graph.realised("add", "aten.add.Tensor", {"empty", "x"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "x").argument("in", "buf0").argument("out", "buf1");
+  kernel.step({"x", "buf0"}, "buf1", {"add"});
+  CHECK(inputs(fragment_of(graph, kernel)) == "x@0 empty@1");
+}
+
 TEST_CASE("an external call is never pulled into a fragment") {
   GraphWriter graph;
   graph.input("x").call("mm", "aten.mm.default", {"x"}).set("external_nodes", {"mm"});

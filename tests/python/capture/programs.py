@@ -286,3 +286,8 @@ def mean_in_two_kernels():
         return x.mean(), x.sum(-1), x.cumsum(-1).softmax(-1)
 
     return f, [torch.randn(1, 1, 5000)]
+
+
+@program
+def circular_padding():
+    return lambda x: F.pad(x, (1, 1), "circular"), [torch.randn(2, 6, 8)]

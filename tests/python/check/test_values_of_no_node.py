@@ -1,11 +1,13 @@
 """Outputs of kernels that no node of the FX graph stands for: what the lowering cast for a library
-call, the sum of a mean whose division another kernel does. They are checked, and faults are found."""
+call, the sum of a mean whose division another kernel does; and those that are copied into memory of
+open content. They are checked, and faults are found."""
 
 from __future__ import annotations
 
 import fuseproof
 import pytest
 import torch
+import torch.nn.functional as F
 
 
 def seeded(*shape: int) -> torch.Tensor:
@@ -39,6 +41,11 @@ PROGRAMS = {
         mean_beside_a_scan,
         (seeded(1, 1, 5000),),
         ("001", "(5000.0)", "(4990.0)", "in_out_ptr1"),
+    ),
+    "circular_padding": (
+        lambda x: F.pad(x, (1, 1), "circular"),
+        (seeded(2, 6, 8),),
+        ("000", "(-1L) + x1", "x1", "out_ptr0"),
     ),
     "half_mean": (
         lambda x: (x.mean(), x.cumsum(-1).softmax(-1)),

@@ -1,5 +1,6 @@
 """What a fragment gives without half-precision rounding, and where PyTorch leaves a result open."""
 
+import pytest
 import torch
 from reference_checks import GraphBuilder, same_bits
 
@@ -65,6 +66,27 @@ def test_shifts_past_the_width_are_open(worker):
     build.output(build.call(aten.bitwise_left_shift.Tensor, x, shift))
     (is_open,) = outputs(worker, build, "open")
     assert is_open.tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64, torch.int64])
+def test_what_is_left_of_an_empty_tensor_is_open(worker, dtype):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([1, 2], dtype=dtype))
+    empty = build.call(aten.empty_strided.default, [4], [1], dtype=dtype)
+    build.output(build.call(aten.slice_scatter.default, empty, x, 0, 1, 3))
+    (is_open,) = outputs(worker, build, "open")
+    assert is_open.tolist() == [True, False, False, True]
+    first, second = (outputs(worker, build, "native")[0] for _ in range(2))
+    same_bits(first, second)
+
+
+def test_an_empty_tensor_that_is_overwritten_leaves_nothing_open(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([True, False]))
+    empty = build.call(aten.empty_strided.default, [2], [1], dtype=torch.bool)
+    build.output(build.call(aten.copy.default, empty, x))
+    (is_open,) = outputs(worker, build, "open")
+    assert is_open.tolist() == [False, False]
 
 
 def test_a_fragment_without_open_results_has_none(worker):
