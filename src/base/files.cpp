@@ -26,6 +26,33 @@ namespace {
                           std::generic_category().message(error)));
 }
 
+// What a path names where a file is expected: reading a FIFO waits for ever, reading a device has
+// effects of its own.
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+void require_regular(const Path& path, const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return;
+  throw Error(ErrorKind::kBadInput, fmt::format("cannot read {}: it is {} and no regular file",
+                                                path.string(), kind_of(status.st_mode)));
+}
+
+// Never waits, and opens nothing that is no regular file.
+FileDescriptor open_regular(const Path& path, struct stat& status) {
+  if (::stat(path.c_str(), &status) != 0) fail("open", path, errno);
+  require_regular(path, status);
+  // O_NONBLOCK: the name may stand for something else by now.
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.get() < 0) fail("open", path, errno);
+  if (::fstat(file.get(), &status) != 0) fail("read", path, errno);
+  require_regular(path, status);
+  return file;
+}
+
 class MappedFile : public FileContent {
  public:
   MappedFile(void* data, std::size_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
@@ -95,8 +122,8 @@ class RealFileSystem : public FileSystem {
   }
 
   std::string read_stream(const Path& path) override {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) fail("open", path, errno);
+    struct stat status = {};
+    const FileDescriptor file = open_regular(path, status);
     std::string text;
     std::array<char, 4096> buffer;
     while (true) {
@@ -109,11 +136,8 @@ class RealFileSystem : public FileSystem {
   }
 
   std::shared_ptr<const FileContent> map(const Path& path) override {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) fail("open", path, errno);
     struct stat status = {};
-    if (::fstat(file.get(), &status) != 0) fail("read", path, errno);
-    if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
+    const FileDescriptor file = open_regular(path, status);
     const auto size_bytes = static_cast<std::size_t>(status.st_size);
     if (size_bytes == 0) return std::make_shared<MappedFile>(nullptr, 0);
     void* data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);

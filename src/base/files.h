@@ -25,7 +25,8 @@ class FileContent {
   virtual std::span<const std::byte> bytes() const = 0;
 };
 
-// Every function throws Error (kIo; kBadInput for a path that does not exist) with path and cause.
+// Every function throws Error (kIo; kBadInput for a path that does not exist, and for one that is
+// to be read and is no regular file) with path and cause.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;

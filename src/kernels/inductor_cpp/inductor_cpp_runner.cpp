@@ -155,14 +155,18 @@ InductorCppRunner::Prepared InductorCppRunner::prepare_anew(const SiteBundle& si
         Blame::kKernel);
   }
   const Path object = file_of(site, artifact.object_file);
-  if (!files_.exists(object)) fail(site, "object_file", object.string() + " does not exist");
+  const bool is_other_cpu = options_.recorded_cpu != options_.builder.cpu;
+  if (!files_.exists(object)) {
+    return rebuild(site, fmt::format("{} is absent", artifact.object_file),
+                   is_other_cpu ? Blame::kMachine : Blame::kKernel);
+  }
   if (xxh128_hex(files_.map(object)->bytes()) != artifact.object_hash) {
     fail(site, "object_hash",
-         fmt::format("{} is not the object that was recorded. Restore it, or delete it and set "
-                     "`object_file` to \"\" to have it rebuilt",
+         fmt::format("{} is not the object that was recorded. Restore it, or delete it to have it "
+                     "rebuilt",
                      object.string()));
   }
-  if (options_.recorded_cpu != options_.builder.cpu) {
+  if (is_other_cpu) {
     return rebuild(site,
                    fmt::format("recorded on another CPU ({}; this one: {})", options_.recorded_cpu,
                                options_.builder.cpu),

@@ -5,10 +5,11 @@
 //   kernel.cpp edited                                          rebuilt, announced in the message
 //   recorded on another CPU                                    rebuilt, announced in the message
 //   no object: the program could not build it                  rebuilt: the compiler is asked again
+//   kernel.so absent                                           rebuilt, announced in the message
 //
 // What does not build then is a finding, unless it did build on the other CPU: Error(kUnsupported).
 //
-//   kernel.so damaged                                          Error
+//   kernel.so damaged, kernel.cpp absent                       Error
 #pragma once
 
 #include <map>

@@ -57,9 +57,18 @@ TEST_CASE("a missing file is bad input and the message names it") {
                     "cannot open /nonexistent/file: No such file or directory");
 }
 
-TEST_CASE("a folder cannot be read as a file") {
+TEST_CASE("what is no regular file is refused at once, and named") {
   const TemporaryFolder folder;
-  CHECK(kind_of([&] { real_file_system().map(folder.path()); }) == ErrorKind::kIo);
+  FileSystem& files = real_file_system();
+  const Path fifo = folder.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  for (const Path& path : {folder.path(), fifo, Path("/dev/zero")}) {
+    CHECK(kind_of([&] { files.map(path); }) == ErrorKind::kBadInput);
+    CHECK(kind_of([&] { files.read_text(path); }) == ErrorKind::kBadInput);
+    CHECK(kind_of([&] { files.read_stream(path); }) == ErrorKind::kBadInput);
+  }
+  CHECK_THROWS_WITH(files.map("/dev/zero"),
+                    "cannot read /dev/zero: it is a device and no regular file");
 }
 
 TEST_CASE("a write into a missing folder fails and leaves nothing") {

@@ -83,14 +83,21 @@ TEST_CASE_FIXTURE(Workshop,
   CHECK(has(later.prepare(site).message, "was edited"));
 }
 
-TEST_CASE_FIXTURE(Workshop, "a damaged or missing object is an error that names file and field") {
+TEST_CASE_FIXTURE(Workshop, "a damaged object is an error that names file and field") {
   SiteBundle site = make_site(kScaleSource);
   record_object(site);
   write_file(site.folder / "kernel.so", "damaged");
   check_bad_input(*this, site, "artifact.object_hash");
+}
+
+TEST_CASE_FIXTURE(Workshop, "an absent object is rebuilt, and that is said") {
+  SiteBundle site = make_site(kScaleSource);
+  record_object(site);
   std::filesystem::remove(site.folder / "kernel.so");
-  check_bad_input(*this, site, "artifact.object_file");
-  check_bad_input(*this, site, "kernel.so does not exist");
+  InductorCppRunner runner(real_file_system(), runner_options());
+  const KernelRun prepared = runner.prepare(site);
+  CHECK(prepared.object == "rebuilt");
+  CHECK(prepared.message == "kernel.so is absent: rebuilt");
 }
 
 TEST_CASE_FIXTURE(Workshop, "a damaged object beside an edited source is of no account") {
@@ -102,7 +109,7 @@ TEST_CASE_FIXTURE(Workshop, "a damaged object beside an edited source is of no a
   CHECK(runner.prepare(site).object == "rebuilt");
 }
 
-TEST_CASE_FIXTURE(Workshop, "a missing source is an error") {
+TEST_CASE_FIXTURE(Workshop, "a missing source is an error, beside a whole object too") {
   SiteBundle site = make_site(kScaleSource);
   record_object(site);
   std::filesystem::remove(site.folder / "kernel.cpp");
