@@ -42,6 +42,9 @@ class SpawnSetup {
     }
     if (request.child_stdout == ChildStdout::kToStderr) {
       posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
+    } else if ((::fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+      // Ours was closed. A child that does not mind must not fail for it.
+      posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_RDWR, 0);
     }
     // The child starts with no signal blocked, and dies of SIGPIPE as any program does.
     sigset_t signals;
@@ -101,9 +104,10 @@ ExitStatus decode(int status) {
 }  // namespace
 
 void hold_standard_descriptors() {
-  for (int fd = 0; fd <= 2; ++fd) {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // open() takes the lowest free number, which is this one.
-    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", O_RDWR) == -1) return;
+    const int mode = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", mode) == -1) return;
   }
 }
 

@@ -16,7 +16,8 @@ namespace fuseproof {
 
 // Opens /dev/null on those of the descriptors 0, 1 and 2 that are closed. A program that was
 // started with one closed (`<&-`) would otherwise get it for a socket or for shared memory, and
-// pass it on.
+// pass it on. Writing to a stdout that was closed stays an error of this program's; children may
+// write to theirs.
 void hold_standard_descriptors();
 
 struct EnvironmentChange {

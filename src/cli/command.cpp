@@ -1,7 +1,11 @@
 #include "cli/command.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 
@@ -27,7 +31,8 @@ void watch_for_interrupts() {
 
 void write_stdout(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw Error(ErrorKind::kIo, "cannot write to standard output");
+    throw Error(ErrorKind::kIo, fmt::format("cannot write to standard output: {}",
+                                            std::generic_category().message(errno)));
   }
 }
 

@@ -25,7 +25,8 @@ struct Command {
 };
 Command add_check_command(CLI::App& parser);
 Command add_env_command(CLI::App& parser);
-Command add_run_command(CLI::App& parser);
+// `marked`: what follows the first `--` of the command line, and that word itself; or nothing.
+Command add_run_command(CLI::App& parser, const std::vector<std::string>& marked);
 Command add_show_command(CLI::App& parser);
 
 // Options of every command that checks.
@@ -46,7 +47,7 @@ void add_import_option(CLI::App& command, std::vector<std::string>& imports);
 // Checks a run, writes the report to stdout and returns the exit status.
 int check_and_report(const Path& run, const CheckArguments& arguments);
 
-// Writes to stdout; a closed pipe ends the program quietly.
+// Writes to stdout; a closed pipe ends the program quietly. Throws kIo for what cannot be written.
 void write_stdout(const std::string& text);
 
 }  // namespace fuseproof

@@ -1,12 +1,16 @@
 #include <langinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,23 +23,39 @@
 namespace fuseproof {
 namespace {
 
-int main_or_throw(int argc, char** argv) {
+// Cuts off the words from the first `--` on, where they may be a script's: CLI11 would mix them up.
+std::vector<std::string> cut_marked(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "run") return {};
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> marked(mark, words.end());
+  words.erase(mark, words.end());
+  return marked;
+}
+
+int main_or_throw(std::vector<std::string> words) {
+  const std::vector<std::string> marked = cut_marked(words);
   CLI::App parser(
       "Fuseproof puts the kernels that torch.compile fuses to the proof: it captures them, runs\n"
       "each on its own real inputs against an independent reference, and says which are wrong.",
       "fuseproof");
   parser.require_subcommand(1);
   parser.set_version_flag("--version", fmt::format("fuseproof {}", version()));
-  const std::array commands = {add_run_command(parser), add_check_command(parser),
+  const std::array commands = {add_run_command(parser, marked), add_check_command(parser),
                                add_show_command(parser), add_env_command(parser)};
   parser.footer(
       "Example:\n"
       "  fuseproof run train.py --steps 3    capture the script's kernels, then check them\n\n"
       "`fuseproof COMMAND --help` says more.");
   try {
-    parser.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
+    parser.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return parser.exit(error, std::cout, std::cerr) == 0 ? 0 : 2;
+    std::ostringstream out;
+    std::ostringstream problem;
+    const int status = parser.exit(error, out, problem);
+    fmt::print(stderr, "{}", problem.str());
+    write_stdout(out.str());
+    return status == 0 ? 0 : 2;
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();
@@ -58,7 +78,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);
   fuseproof::use_utf8_text();
   try {
-    return fuseproof::main_or_throw(argc, argv);
+    return fuseproof::main_or_throw({argv + 1, argv + argc});
   } catch (const fuseproof::Error& error) {
     fmt::print(stderr, "fuseproof: {}\n", fuseproof::plain_text(error.what()));
     return fuseproof::error_kind_info(error.kind()).exit_status;

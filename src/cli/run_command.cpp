@@ -40,8 +40,14 @@ std::vector<std::string> capture_arguments(const RunArguments& arguments, const 
   if (arguments.byte_budget > 0) {
     words.insert(words.end(), {"--byte-budget", std::to_string(arguments.byte_budget)});
   }
+  words.emplace_back("--");
   words.insert(words.end(), script.begin(), script.end());
   return words;
+}
+
+// Before the number is read: "-1" would be read as a very large one.
+std::string refuse_sign(const std::string& text) {
+  return text.find('-') == std::string::npos ? "" : text + " is no positive number of bytes";
 }
 
 // Runs the script under capture. Ctrl-C reaches the script (it is in the same process group) and
@@ -106,7 +112,7 @@ int run_script(const RunArguments& arguments, const std::vector<std::string>& sc
 
 }  // namespace
 
-Command add_run_command(CLI::App& parser) {
+Command add_run_command(CLI::App& parser, const std::vector<std::string>& marked) {
   CLI::App* command =
       parser.add_subcommand("run", "Run a script, capture its fused kernels, then check them");
   auto arguments = std::make_shared<RunArguments>();
@@ -123,18 +129,24 @@ Command add_run_command(CLI::App& parser) {
   command
       ->add_option("--byte-budget", arguments->byte_budget,
                    "stop recording input values beyond this many bytes (suffixes: kb, mb, gb)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
+      ->transform(CLI::Validator(refuse_sign, "", "no sign"));
   command->add_flag("--no-check", arguments->is_unchecked, "capture only");
   add_check_options(*command, arguments->check);
   command->prefix_command();
   command->footer(
-      "Everything from the script on is the script's own: SCRIPT.py ARGS… or -m MODULE ARGS…\n\n"
+      "Everything from the script on is the script's own: SCRIPT.py ARGS… or -m MODULE ARGS…\n"
+      "A `--` before it ends the options of fuseproof, for a script that begins with a dash.\n\n"
       "Exit status: that of the check (see `fuseproof check --help`); 2 when the script failed.\n\n"
       "Examples:\n"
       "  fuseproof run train.py --steps 3\n"
       "  fuseproof run -o RUN --no-check -m package.module --config small");
-  return {command, [command, arguments] {
-            const std::vector<std::string> script = command->remaining();
+  return {command, [command, arguments, marked] {
+            std::vector<std::string> script = command->remaining();
+            // Behind a script, `--` is one of its own words.
+            const std::size_t skipped = script.empty() && !marked.empty() ? 1 : 0;
+            script.insert(script.end(), marked.begin() + skipped, marked.end());
             if (script.empty()) {
               throw Error(ErrorKind::kUsage,
                           "run needs a script: fuseproof run SCRIPT.py ARGS…, or -m MODULE");

@@ -57,6 +57,9 @@ def test_help_lists_the_commands_and_goes_to_stdout(fuseproof):
         ("check", "RUN", "--unknown"),
         ("run",),
         ("run", "--calls", "-1", "x.py"),
+        ("run", "--byte-budget", "-1", "x.py"),
+        ("run", "--byte-budget", "-1kb", "x.py"),
+        ("run", "--byte-budget", "0", "x.py"),
     ],
 )
 def test_wrong_usage_exits_2_with_a_message_on_stderr(fuseproof, arguments):
@@ -164,9 +167,24 @@ def test_cann_criteria_speak_in_their_own_words(fuseproof, small_run):
     assert failing.stdout.rstrip().endswith("Precision check failed.")
 
 
-@pytest.mark.parametrize("closed", [0, 1, 2])
+@pytest.mark.parametrize("closed", [0, 2])
 def test_a_closed_standard_stream_changes_no_verdict(small_run, closed):
     command = f"'{FUSEPROOF}' check '{small_run}' {closed}>&-"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("words", ["check 'RUN'", "show 'RUN/0' --no-check", "env", "--help"])
+@pytest.mark.parametrize("stdout", ["&-", "/dev/full"])
+def test_what_cannot_be_written_to_stdout_is_an_error(small_run, words, stdout):
+    command = f"'{FUSEPROOF}' {words.replace('RUN', str(small_run))} >{stdout}"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "cannot write to standard output" in result.stderr
+
+
+def test_a_script_may_print_to_a_stdout_that_is_closed(tmp_path):
+    command = f"'{FUSEPROOF}' run --no-check -o '{tmp_path / 'r'}' '{SMALL_SCRIPT}' >&-"
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
@@ -208,6 +226,33 @@ def test_a_damaged_blob_is_named(fuseproof, small_run, damage):
     result = fuseproof("check", small_run, "--kernel", "001")
     assert result.returncode == 2
     assert blob.name in result.stdout
+
+
+@pytest.mark.parametrize("name", ["blob", "kernel.cpp", "kernel.so", "kernel.json", "0.json"])
+def test_what_is_no_regular_file_is_refused_and_named(fuseproof, small_run, name):
+    call = site(small_run, 0) / "calls" / "0.json"
+    blobs = [s["blob"] for s in json.loads(call.read_text())["storages"] if "blob" in s]
+    files = {"blob": small_run / "blobs" / blobs[0], "0.json": call}
+    file = files.get(name, site(small_run, 0) / name)
+    file.unlink()
+    os.mkfifo(file)
+    result = fuseproof("check", small_run, "--kernel", "000")
+    assert result.returncode == 2
+    assert f"{file.name}: it is a FIFO and no regular file" in result.stdout
+
+
+def test_an_absent_object_is_rebuilt_and_that_is_said(fuseproof, small_run):
+    (site(small_run, 0) / "kernel.so").unlink()
+    result = fuseproof("check", small_run, "--kernel", "000")
+    assert result.returncode == 0, result.stdout
+    assert "kernel.so is absent: rebuilt" in result.stdout
+
+
+def test_an_absent_source_is_an_error_beside_a_whole_object(fuseproof, small_run):
+    (site(small_run, 0) / "kernel.cpp").unlink()
+    result = fuseproof("check", small_run, "--kernel", "000")
+    assert result.returncode == 2
+    assert "source_file" in result.stdout
 
 
 def test_an_edited_object_is_an_error_that_names_file_and_field(fuseproof, small_run):
@@ -401,6 +446,29 @@ def test_run_refuses_a_missing_script(fuseproof, tmp_path):
     result = fuseproof("run", "-o", tmp_path / "r", tmp_path / "missing.py")
     assert result.returncode == 2
     assert "missing.py does not exist" in result.stderr
+
+
+def test_a_script_may_begin_with_dashes_and_have_marks_of_its_own(fuseproof, tmp_path):
+    (tmp_path / "--x.py").write_text("import sys\nprint(sys.argv)\n")
+    marked = fuseproof("run", "--no-check", "--", "--x.py", "-o", "--", "a", cwd=tmp_path)
+    assert (marked.returncode, marked.stdout) == (0, "['--x.py', '-o', '--', 'a']\n")
+    plain = fuseproof("run", "--no-check", "-o", "r", "./--x.py", "--", "b", cwd=tmp_path)
+    assert (plain.returncode, plain.stdout) == (0, "['./--x.py', '--', 'b']\n")
+
+
+@pytest.mark.parametrize("module", ["nosuchmodule", "json.nosuch", "json", "os.path.x"])
+def test_a_module_that_cannot_run_leaves_no_run_behind(fuseproof, tmp_path, module):
+    result = fuseproof("run", "-o", tmp_path / "r", "-m", module, cwd=tmp_path)
+    assert result.returncode == 2
+    assert f"no module {module}" in result.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_folder_without_main_leaves_no_run_behind(fuseproof, tmp_path):
+    result = fuseproof("run", "-o", tmp_path / "r", tmp_path)
+    assert result.returncode == 2
+    assert "__main__.py" in result.stderr
+    assert not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize(("status", "expected"), [(2, 2), (3, 3), (1, 2)])
