@@ -1,5 +1,6 @@
 #include "check/output_check.h"
 
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -42,15 +43,25 @@ std::string integer_text(const Packed& packed, std::uint64_t element) {
   return fmt::format("{:.0f}", value_at(packed, element));
 }
 
+// A NaN has no sign that anybody means.
+std::string number_text(double value, int digits) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.{}g}", value, digits);
+}
+
+std::string complex_text(double real, double imaginary, int digits) {
+  const std::string second = number_text(imaginary, digits);
+  return fmt::format("{}{}{}j", number_text(real, digits), second.starts_with('-') ? "" : "+",
+                     second);
+}
+
 std::string value_text(const Packed& packed, std::uint64_t element) {
   const DTypeClass kind = dtype_class(packed.dtype);
   if (kind == DTypeClass::kBool) return value_at(packed, element) != 0 ? "True" : "False";
   if (kind == DTypeClass::kInteger) return integer_text(packed, element);
   if (kind == DTypeClass::kComplex) {
-    return fmt::format("{:.9g}{:+.9g}j", value_at(packed, 2 * element),
-                       value_at(packed, 2 * element + 1));
+    return complex_text(value_at(packed, 2 * element), value_at(packed, 2 * element + 1), 9);
   }
-  return fmt::format("{:.9g}", value_at(packed, element));
+  return number_text(value_at(packed, element), 9);
 }
 
 // The metadata of the two sides, which come before any number.
@@ -83,9 +94,8 @@ void describe_worst(const OutputSides& sides, const std::vector<double>& exact,
   result.kernel_value = value_text(sides.kernel.view(), element);
   result.eager_value = value_text(sides.eager.view(), element);
   if (exact.empty()) return;
-  result.exact_value =
-      is_complex ? fmt::format("{:.17g}{:+.17g}j", exact[2 * element], exact[2 * element + 1])
-                 : fmt::format("{:.17g}", exact[element]);
+  result.exact_value = is_complex ? complex_text(exact[2 * element], exact[2 * element + 1], 17)
+                                  : number_text(exact[element], 17);
 }
 
 void record_errors(const OutputEvidence& evidence, OutputResult& result) {

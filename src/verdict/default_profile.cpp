@@ -106,6 +106,24 @@ std::uint64_t element_of(std::uint64_t part, DType dtype) {
   return dtype_class(dtype) == DTypeClass::kComplex ? part / 2 : part;
 }
 
+// How far off: positions of NaN and Inf have no distance.
+std::string extent_text(const Errors& errors, const Positions& positions) {
+  std::string text;
+  if (positions.nan.count > 0) {
+    text += fmt::format("{} NaN positions differ from eager's; ", positions.nan.count);
+  }
+  if (positions.inf.count > 0) {
+    text += fmt::format("{} Inf positions differ from eager's; ", positions.inf.count);
+  }
+  if (!text.empty() && errors.kernel.max_abs == 0 && errors.eager.max_abs == 0) {
+    return text.substr(0, text.size() - 2);
+  }
+  return text +
+         fmt::format("kernel {:.3g}, eager {:.3g} at most; {:.3g} and {:.3g} root mean square",
+                     errors.kernel.max_abs, errors.eager.max_abs, errors.kernel.rms,
+                     errors.eager.rms);
+}
+
 Judgement kernel_wrong(DifferenceKind kind, std::uint64_t worst, std::string message) {
   return {Verdict::kKernelWrong, kind, std::move(message), worst};
 }
@@ -153,10 +171,8 @@ Judgement judge_with_opinion(const OutputEvidence& evidence, const DefaultProfil
         errors.violations > 0 ? errors.worst_violation : errors.kernel.max_abs_index;
     return kernel_wrong(
         disagreement.kind, element_of(worst, dtype),
-        fmt::format("{} of {} elements are further from float64 than rounding explains "
-                    "(kernel {:.3g}, eager {:.3g} at most; {:.3g} and {:.3g} root mean square)",
-                    errors.violations, evidence.eager.count(), errors.kernel.max_abs,
-                    errors.eager.max_abs, errors.kernel.rms, errors.eager.rms));
+        fmt::format("{} of {} elements are further from float64 than rounding explains ({})",
+                    errors.violations, evidence.eager.count(), extent_text(errors, positions)));
   }
   if (errors.zero_signs > 0) {
     return kernel_wrong(

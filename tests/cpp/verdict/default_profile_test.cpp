@@ -64,6 +64,17 @@ TEST_CASE("a NaN where float64 has a number is wrong, one where it has NaN is ri
   CHECK(judge_with_opinion(right.evidence(), kProfile).verdict == Verdict::kEagerWorse);
 }
 
+TEST_CASE("where positions alone differ, their number is said and no distance") {
+  const auto nan = Sides::floats({NAN, NAN, 1}, {2, 3, 1}, {2, 3, 1});
+  CHECK(judge_with_opinion(nan.evidence(), kProfile).message ==
+        "2 of 3 elements are further from float64 than rounding explains (2 NaN positions differ "
+        "from eager's)");
+  const auto both = Sides::floats({kInfinity, 2}, {1, 1}, {1, 1});
+  CHECK(judge_with_opinion(both.evidence(), kProfile).message ==
+        "2 of 2 elements are further from float64 than rounding explains (1 Inf positions differ "
+        "from eager's; kernel 1, eager 0 at most; 1 and 0 root mean square)");
+}
+
 TEST_CASE("an overflow that eager's rounding makes and float64 does not have is eager's") {
   // fp16: 300 * 300 overflows in eager; the fused kernel and float64 divide it back to 300.
   const auto sides = Sides::floats({300}, {kInfinity}, {300});
