@@ -35,6 +35,7 @@ SiteResult described(const SiteBundle& site, std::int64_t call) {
   result.kernel = site.spec.kernel;
   result.user_line = user_line(site);
   result.call = call;
+  result.live_outputs = std::ranges::count_if(site.fragment.outputs, &FragmentOutput::is_live);
   return result;
 }
 
@@ -175,6 +176,7 @@ class CallCheck {
     }
     result_.notes.push_back(
         fmt::format("both sides raise; kernel: {}; fragment: {}", kernel, fragment));
+    result_.live_outputs_checked = result_.live_outputs;  // neither side has any
     return settle(Verdict::kMatch, "");
   }
 
@@ -286,20 +288,19 @@ class CallCheck {
   }
 
   void note_unchecked_live_outputs() {
-    std::size_t live = 0;
     std::string reasons;
-    std::size_t unchecked = 0;
+    std::int64_t unchecked = 0;
     for (const FragmentOutput& output : site_.fragment.outputs) {
-      live += output.is_live;
       if (!output.is_live || output.source == OutputSource::kFx) continue;
       ++unchecked;
       if (reasons.find(output.reason) == std::string::npos) {
         reasons += (reasons.empty() ? "" : "; ") + output.reason;
       }
     }
+    result_.live_outputs_checked = result_.live_outputs - unchecked;
     if (unchecked == 0) return;
-    result_.notes.push_back(
-        fmt::format("{} of {} live outputs are not checked: {}", unchecked, live, reasons));
+    result_.notes.push_back(fmt::format("{} of {} live outputs are not checked: {}", unchecked,
+                                        result_.live_outputs, reasons));
   }
 
   void add_unchecked() {

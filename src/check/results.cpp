@@ -76,6 +76,8 @@ Json to_json(const SiteResult& result) {
                {"user_line", result.user_line},
                {"call", result.call},
                {"calls", result.calls},
+               {"live_outputs", result.live_outputs},
+               {"live_outputs_checked", result.live_outputs_checked},
                {"kernel_time_ns", result.kernel_time_ns},
                {"notes", result.notes},
                {"python_nodes", std::move(python_nodes)},

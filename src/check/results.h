@@ -46,6 +46,9 @@ struct SiteResult {
   std::vector<std::string> notes;
   std::vector<PythonNode> python_nodes;  // of the fragment, that the reference ran in Python
   std::int64_t kernel_time_ns = 0;
+  // Outputs of the kernel that the program goes on with, and how many of them were judged.
+  std::int64_t live_outputs = 0;
+  std::int64_t live_outputs_checked = 0;
 
   // The output that decided the verdict; null when none did (a crash).
   const OutputResult* worst_output() const;

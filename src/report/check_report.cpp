@@ -23,12 +23,25 @@ std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format("{:.2g}", *error) : "-";
 }
 
+// Something was found to be in order, and something else was not looked at.
+bool passes_in_part(const SiteResult& result) {
+  const VerdictClass kind = verdict_info(result.verdict).verdict_class;
+  return !result.error && result.live_outputs_checked < result.live_outputs &&
+         (kind == VerdictClass::kGood || kind == VerdictClass::kExplained);
+}
+
 std::string verdict_text(const SiteResult& result) {
   if (result.error) return "error";
-  std::string text(verdict_info(result.verdict).name);
+  std::vector<std::string> remarks;
   if (result.difference != DifferenceKind::kNone) {
-    text += fmt::format(" ({})", difference_name(result.difference));
+    remarks.emplace_back(difference_name(result.difference));
   }
+  if (passes_in_part(result)) {
+    remarks.push_back(
+        fmt::format("{} of {} outputs", result.live_outputs_checked, result.live_outputs));
+  }
+  std::string text(verdict_info(result.verdict).name);
+  if (!remarks.empty()) text += fmt::format(" ({})", fmt::join(remarks, "; "));
   return text;
 }
 
@@ -134,8 +147,11 @@ std::string summary_line(const std::vector<SiteResult>& results, const CheckSumm
   for (const auto& [verdict, count] : counts(results)) {
     parts.push_back(fmt::format("{} {}", count, verdict));
   }
-  return fmt::format("\n{} kernels in {:.1f} s: {}\n", results.size(), summary.seconds,
-                     fmt::join(parts, ", "));
+  std::string text = fmt::format("\n{} kernels in {:.1f} s: {}", results.size(), summary.seconds,
+                                 fmt::join(parts, ", "));
+  const auto in_part = std::ranges::count_if(results, passes_in_part);
+  if (in_part > 0) text += fmt::format("; {} of them with outputs that are not checked", in_part);
+  return text + "\n";
 }
 
 }  // namespace

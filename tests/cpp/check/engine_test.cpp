@@ -117,6 +117,18 @@ TEST_CASE("a right kernel matches, with the user's line and the output described
   CHECK(exit_status(checked.results) == 0);
 }
 
+TEST_CASE("live outputs are counted, and those that were judged") {
+  const Checked whole(add);
+  CHECK(whole.result().live_outputs == 1);
+  CHECK(whole.result().live_outputs_checked == 1);
+  const Checked crashed([](Arena&) {
+    KernelRun run;
+    run.outcome = KernelOutcome::kCrashed;
+    return run;
+  });
+  CHECK(crashed.result().live_outputs_checked == 0);
+}
+
 TEST_CASE("a wrong element is found, placed and valued") {
   const Checked checked([](Arena& arena) {
     add(arena);

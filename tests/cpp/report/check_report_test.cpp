@@ -64,3 +64,19 @@ TEST_CASE("where a kernel has several calls, the worst one is named") {
   CHECK(json["results"][0]["call"] == 2);
   CHECK(json["results"][0]["calls"] == 3);
 }
+
+TEST_CASE("a match of some outputs does not look like a match of all") {
+  SiteResult part = site(Verdict::kMatch, "");
+  part.live_outputs = 2;
+  part.live_outputs_checked = 1;
+  SiteResult whole = part;
+  whole.live_outputs_checked = 2;
+  const std::string text = check_report_text({part, whole}, CheckSummary{});
+  CHECK(text.find("match (1 of 2 outputs)") != std::string::npos);
+  CHECK(text.find("(2 of 2 outputs)") == std::string::npos);
+  CHECK(text.find("2 match; 1 of them with outputs that are not checked\n") != std::string::npos);
+  const Json json = check_report_json({part}, CheckSummary{});
+  CHECK(json["results"][0]["verdict"] == "match");
+  CHECK(json["results"][0]["live_outputs"] == 2);
+  CHECK(json["results"][0]["live_outputs_checked"] == 1);
+}
