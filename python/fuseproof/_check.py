@@ -79,13 +79,15 @@ def check(
     *,
     criteria: str = "default",
     kernel: str = "",
-    jobs: int = 1,
+    jobs: int = 0,
     trust: bool = False,
     imports: Sequence[str] = (),
 ) -> list[Finding]:
     """Runs every captured kernel's own artifact against its fragment; a result for each site.
 
     criteria: "default" or "cann". kernel: only sites that fit (part of the name, or a glob).
+    jobs:     how many kernels to check at once; 0: the processors divided by the largest number of
+              threads that a kernel was generated for.
     trust:    run native code that another user or machine recorded.
     imports:  modules that register operators of yours, for the reference to run: their code is
               executed, in a process of its own.
@@ -95,8 +97,8 @@ def check(
     """
     if criteria not in ("default", "cann"):
         raise _core.UsageError(f"criteria={criteria!r}: expected 'default' or 'cann'")
-    if jobs < 1:
-        raise _core.UsageError(f"jobs={jobs}: expected 1 or more")
+    if jobs < 0:
+        raise _core.UsageError(f"jobs={jobs}: expected 0 or more")
     options = {
         "criteria": criteria,
         "kernel": kernel,

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/home_folder.h"
 #include "tensor/hash.h"
 
 namespace fuseproof {
@@ -24,6 +26,7 @@ bool is_secret(std::string_view text) {
 }
 
 std::string read_or_create_secret(FileSystem& files, const Path& state) {
+  if (state.empty()) throw Error(ErrorKind::kIo, "HOME names no folder that exists");
   const Path path = state / "origin";
   if (files.exists(path)) {
     std::string secret = files.read_text(path);
@@ -55,8 +58,17 @@ std::string random_id() {
 Path state_folder() {
   if (const char* folder = environment("FUSEPROOF_STATE_DIR")) return folder;
   if (const char* folder = environment("XDG_STATE_HOME")) return Path(folder) / "fuseproof";
-  const char* home = environment("HOME");
-  return Path(home != nullptr ? home : "/nonexistent") / ".local" / "state" / "fuseproof";
+  const std::optional<Path> home = home_folder();
+  return home ? *home / ".local" / "state" / "fuseproof" : Path();
+}
+
+std::string state_problem(FileSystem& files, const Path& state) {
+  try {
+    read_or_create_secret(files, state);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 std::string local_origin(FileSystem& files, const Path& state, const std::string& run_id) {

@@ -16,8 +16,12 @@ namespace fuseproof {
 // 32 hex digits from the operating system's random source.
 std::string random_id();
 
-// $FUSEPROOF_STATE_DIR, else $XDG_STATE_HOME/fuseproof, else ~/.local/state/fuseproof.
+// $FUSEPROOF_STATE_DIR, else $XDG_STATE_HOME/fuseproof, else ~/.local/state/fuseproof; empty where
+// there is no home folder either.
 Path state_folder();
+
+// Why the state folder can be neither read nor written; "" when it can.
+std::string state_problem(FileSystem& files, const Path& state);
 
 // The origin field for a run id. Creates the secret when there is none yet. "" when the state
 // folder can be neither read nor written: such a run counts as foreign.

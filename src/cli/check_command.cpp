@@ -8,14 +8,13 @@
 #include "base/error.h"
 #include "check/selection.h"
 #include "cli/command.h"
+#include "cli/signals.h"
 #include "report/check_report.h"
 #include "report/plain_text.h"
 #include "workbench/installation.h"
 
 namespace fuseproof {
 namespace {
-
-constexpr int kInterruptedStatus = 130;  // 128 + SIGINT, as shells report it
 
 void show_progress(std::size_t done, std::size_t total, const SiteResult& latest) {
   if (::isatty(STDERR_FILENO) == 0) return;
@@ -24,12 +23,25 @@ void show_progress(std::size_t done, std::size_t total, const SiteResult& latest
   std::fflush(stderr);
 }
 
+// The capture's own report is long gone by the time of a check.
+void warn_of_problems(FileSystem& files, const RunReader& run) {
+  const std::vector<CaptureProblem> problems = capture_problems(files, run);
+  if (problems.empty()) return;
+  std::string first = problems.front().text;
+  first.erase(first.find_last_not_of(" \n") + 1);
+  first.erase(0, first.rfind('\n') + 1);
+  fmt::print(stderr,
+             "fuseproof: {} things went wrong during the capture, and what they concern may be "
+             "missing. The first: {}\nfuseproof: all are under `problems` in {}\n",
+             problems.size(), plain_text(first), problems.front().file.string());
+}
+
 CheckPlan plan_of(const CheckArguments& arguments) {
   CheckPlan plan;
   plan.settings.criteria = arguments.criteria == "cann" ? Criteria::kCann : Criteria::kDefault;
   plan.jobs = arguments.jobs;
   plan.progress = show_progress;
-  plan.is_cancelled = is_interrupted;
+  plan.is_cancelled = [] { return received_signal() != 0; };
   return plan;
 }
 
@@ -57,9 +69,12 @@ void add_check_options(CLI::App& command, CheckArguments& arguments) {
       .add_option("--kernel", arguments.kernel_pattern,
                   "only kernels whose site fits: part of the name, or a glob")
       ->type_name("PATTERN");
-  command.add_option("--jobs", arguments.jobs, "how many kernels to check at once")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  command
+      .add_option("--jobs", arguments.jobs,
+                  "how many kernels to check at once, at most all of them; 0, the default: the\n"
+                  "processors divided by the largest number of threads that a kernel was generated "
+                  "for")
+      ->check(CLI::Range(0, 256));
   command.add_flag("--trust", arguments.is_trusted, "run native code that was made elsewhere");
   add_import_option(command, arguments.imports);
   command.add_flag("--json", arguments.as_json, "one JSON document on stdout");
@@ -70,23 +85,25 @@ int check_and_report(const Path& path, const CheckArguments& arguments) {
   const RunReader run(files, path);
   CheckSummary summary;
   summary.capture = capture_of(run);
-  require_trust(run, arguments.trust());
+  require_trust(files, run, arguments.trust());
+  warn_of_problems(files, run);
   const std::vector<SiteAddress> sites = select_sites(run, arguments.kernel_pattern);
   const Installation installation = find_installation(files, running_program());
   const auto start = std::chrono::steady_clock::now();
-  watch_for_interrupts();
+  CheckPlan plan = plan_of(arguments);
+  if (plan.jobs == 0) plan.jobs = fitting_jobs(files, run, sites);
+  watch_for_signals();
   const std::vector<SiteResult> results =
-      check_sites(run, sites, workbench_factory(files, installation, run, arguments.imports),
-                  plan_of(arguments));
+      check_sites(run, sites, workbench_factory(files, installation, run, arguments.imports), plan);
   summary.run = path.string();
   summary.criteria = arguments.criteria;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   write_stdout(arguments.as_json ? json_text(check_report_json(results, summary), 1) + "\n"
                                  : check_report_text(results, summary));
-  if (is_interrupted()) {
+  if (const int signal = received_signal(); signal != 0) {
     fmt::print(stderr, "fuseproof: interrupted after {} of {} kernels\n", results.size(),
                sites.size());
-    return kInterruptedStatus;
+    return signal_status(signal);
   }
   if (sites.empty()) {
     fmt::print(stderr, "fuseproof: {} holds no kernel. {}\n", path.string(),
@@ -105,7 +122,8 @@ Command add_check_command(CLI::App& parser) {
   add_check_options(*command, *arguments);
   command->footer(
       "Exit status: 0 nothing found, 1 a finding, 2 wrong usage or unreadable input,\n"
-      "3 nothing could be checked or Fuseproof is at fault.\n\n"
+      "3 nothing could be checked or Fuseproof is at fault, 128 + N ended by signal N (Ctrl-C: "
+      "130).\n\n"
       "Examples:\n"
       "  fuseproof check RUN\n"
       "  fuseproof check RUN --kernel 'cpp_fused_*relu*' --jobs 2\n"

@@ -13,10 +13,6 @@
 
 namespace fuseproof {
 
-// Set by SIGINT and SIGTERM; long commands look at it between two kernels.
-bool is_interrupted();
-void watch_for_interrupts();
-
 // Each adds a subcommand to the parser and returns what to run when it was chosen. The returned
 // function gives the exit status.
 struct Command {
@@ -33,7 +29,7 @@ Command add_show_command(CLI::App& parser);
 struct CheckArguments {
   std::string criteria = "default";
   std::string kernel_pattern;
-  int jobs = 1;
+  int jobs = 0;  // 0: fitting_jobs
   bool is_trusted = false;
   std::vector<std::string> imports;
   bool as_json = false;

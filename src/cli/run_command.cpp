@@ -1,10 +1,11 @@
-#include <csignal>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/process.h"
 #include "cli/command.h"
+#include "cli/signals.h"
 #include "workbench/installation.h"
 
 namespace fuseproof {
@@ -50,10 +51,9 @@ std::string refuse_sign(const std::string& text) {
   return text.find('-') == std::string::npos ? "" : text + " is no positive number of bytes";
 }
 
-// Runs the script under capture. Ctrl-C reaches the script (it is in the same process group) and
-// ends it; what it captured until then is kept.
-ExitStatus capture(const RunArguments& arguments, const std::string& output,
-                   const std::vector<std::string>& script) {
+// Runs the script under capture. What ends it early leaves what it captured until then.
+SignalRelay::End capture(const RunArguments& arguments, const std::string& output,
+                         const std::vector<std::string>& script) {
   FileSystem& files = real_file_system();
   if (script.front() != "-m" && !files.exists(script.front())) {
     throw Error(ErrorKind::kBadInput, fmt::format("the script {} does not exist", script.front()));
@@ -64,17 +64,14 @@ ExitStatus capture(const RunArguments& arguments, const std::string& output,
                 "no Python was found to run the script with. Put python3 into PATH, or set "
                 "FUSEPROOF_PYTHON to the interpreter that Fuseproof is installed in.");
   }
-  // A handler, and not SIG_IGN, which the script would inherit.
-  std::signal(SIGINT, [](int) {});
   SpawnRequest request;
   request.program = installation.python;
   request.arguments = capture_arguments(arguments, output, script);
   // Our stdout carries one document; what the script prints goes to stderr.
   request.child_stdout = arguments.check.as_json ? ChildStdout::kToStderr : ChildStdout::kInherit;
+  SignalRelay relay;
   ChildProcess child = ChildProcess::spawn(request);
-  const ExitStatus status = child.wait();
-  std::signal(SIGINT, SIG_DFL);
-  return status;
+  return relay.wait_for(child);
 }
 
 // The capture never began, so the script did not run either. fuseproof.run_script then ends with
@@ -88,6 +85,16 @@ int unstarted_status(ExitStatus status) {
   return usage;
 }
 
+// Nobody who ends the script asks for a check of what it left.
+int ended_early(int signal, const std::string& run) {
+  fmt::print(stderr, "fuseproof: ended by signal {} ({})\n", signal, ::strsignal(signal));
+  if (!run.empty()) {
+    fmt::print(stderr, "fuseproof: {0} holds what was captured until then: fuseproof check {0}\n",
+               run);
+  }
+  return signal_status(signal);
+}
+
 int run_script(const RunArguments& arguments, const std::vector<std::string>& script) {
   FileSystem& files = real_file_system();
   const std::string output =
@@ -98,8 +105,10 @@ int run_script(const RunArguments& arguments, const std::vector<std::string>& sc
                             "or remove it.",
                             output));
   }
-  const ExitStatus status = capture(arguments, output, script);
-  if (!files.exists(Path(output) / "run.json")) return unstarted_status(status);
+  const auto [status, signal] = capture(arguments, output, script);
+  const bool has_run = files.exists(Path(output) / "run.json");
+  if (signal != 0) return ended_early(signal, has_run ? output : "");
+  if (!has_run) return unstarted_status(status);
   if (!status.succeeded()) {
     fmt::print(stderr, "fuseproof: the script {}\n", to_string(status));
     fmt::print(stderr, "fuseproof: {} holds what was captured until then\n", output);
@@ -107,7 +116,7 @@ int run_script(const RunArguments& arguments, const std::vector<std::string>& sc
   constexpr int kScriptFailed = 2;
   if (arguments.is_unchecked) return status.succeeded() ? 0 : kScriptFailed;
   const int check_status = check_and_report(output, arguments.check);
-  return status.succeeded() ? check_status : kScriptFailed;
+  return status.succeeded() || received_signal() != 0 ? check_status : kScriptFailed;
 }
 
 }  // namespace
@@ -138,7 +147,8 @@ Command add_run_command(CLI::App& parser, const std::vector<std::string>& marked
   command->footer(
       "Everything from the script on is the script's own: SCRIPT.py ARGS… or -m MODULE ARGS…\n"
       "A `--` before it ends the options of fuseproof, for a script that begins with a dash.\n\n"
-      "Exit status: that of the check (see `fuseproof check --help`); 2 when the script failed.\n\n"
+      "Exit status: that of the check (see `fuseproof check --help`); 2 when the script failed;\n"
+      "128 + N when signal N ended it early. There is no check then.\n\n"
       "Examples:\n"
       "  fuseproof run train.py --steps 3\n"
       "  fuseproof run -o RUN --no-check -m package.module --config small");

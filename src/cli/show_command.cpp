@@ -57,13 +57,13 @@ SiteAddress find_one(const RunReader& run, const std::string& name) {
 std::optional<SiteResult> check_one(const RunReader& run, const SiteAddress& address,
                                     const ShowArguments& arguments) {
   if (arguments.is_unchecked) return std::nullopt;
-  if (!arguments.is_trusted && !run.is_local()) {
-    fmt::print(stderr,
-               "fuseproof: shown without a check: the run was made elsewhere (--trust runs its "
-               "code)\n");
+  FileSystem& files = real_file_system();
+  const std::string reason = arguments.is_trusted ? "" : foreign_because(files, run);
+  if (!reason.empty()) {
+    fmt::print(stderr, "fuseproof: shown without a check: the run {} (--trust runs its code)\n",
+               reason);
     return std::nullopt;
   }
-  FileSystem& files = real_file_system();
   const Installation installation = find_installation(files, running_program());
   std::vector<SiteResult> results = check_sites(
       run, {address}, workbench_factory(files, installation, run, arguments.imports), CheckPlan{});

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "base/home_folder.h"
 #include "tensor/hash.h"
 
 namespace fuseproof {
@@ -88,8 +89,8 @@ Path default_cache_folder() {
   if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) {
     return Path(xdg) / "fuseproof";
   }
-  const std::string home = environment("HOME");
-  return home.empty() ? Path() : Path(home) / ".cache" / "fuseproof";
+  const std::optional<Path> home = home_folder();
+  return home ? *home / ".cache" / "fuseproof" : Path();
 }
 
 ObjectCache::ObjectCache(FileSystem& files, Path folder, Warn warn)

@@ -32,18 +32,20 @@ class Interruption {
 Json checked(const std::string& path, const JsonObject& options, const std::string& program) {
   FileSystem& files = real_file_system();
   const RunReader run(files, path);
-  require_trust(run, options.boolean("trust") ? Trust::kAny : Trust::kLocalOnly);
+  require_trust(files, run, options.boolean("trust") ? Trust::kAny : Trust::kLocalOnly);
   CheckPlan plan;
   plan.settings.criteria =
       options.string("criteria") == "cann" ? Criteria::kCann : Criteria::kDefault;
+  const std::vector<SiteAddress> sites = select_sites(run, options.string("kernel"));
   plan.jobs = static_cast<int>(options.integer("jobs"));
+  if (plan.jobs == 0) plan.jobs = fitting_jobs(files, run, sites);
   Interruption interruption;
   plan.is_cancelled = [&interruption] { return interruption.is_there(); };
   Installation installation = find_installation(files, program);
   installation.python = options.string("python");
   Json results = Json::array();
   for (const SiteResult& result :
-       check_sites(run, select_sites(run, options.string("kernel")),
+       check_sites(run, sites,
                    workbench_factory(files, installation, run, options.strings("imports")), plan)) {
     results.push_back(to_json(result));
   }

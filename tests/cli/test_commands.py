@@ -52,7 +52,7 @@ def test_help_lists_the_commands_and_goes_to_stdout(fuseproof):
         ("chekc", "RUN"),
         ("check",),
         ("check", "RUN", "--criteria", "lenient"),
-        ("check", "RUN", "--jobs", "0"),
+        ("check", "RUN", "--jobs", "-1"),
         ("check", "RUN", "--jobs", "many"),
         ("check", "RUN", "--unknown"),
         ("run",),
@@ -283,6 +283,43 @@ def test_a_foreign_run_needs_trust(fuseproof, small_run, tmp_path):
     assert refused.returncode == 2
     assert "--trust" in refused.stderr
     assert fuseproof("check", small_run, "--trust", env=elsewhere).returncode == 0
+
+
+@pytest.mark.parametrize("home", [None, "/nonexistent"])
+def test_without_a_home_the_state_folder_is_the_cause_and_none_is_made(fuseproof, small_run, home):
+    environment = {k: v for k, v in os.environ.items() if k not in ("FUSEPROOF_STATE_DIR", "HOME")}
+    environment.pop("XDG_STATE_HOME", None)
+    if home:
+        environment["HOME"] = home
+    refused = fuseproof("check", small_run, env=environment)
+    assert refused.returncode == 2
+    assert "can be neither read nor written (HOME names no folder that exists)" in refused.stderr
+    assert fuseproof("check", small_run, "--trust", env=environment).returncode == 0
+    assert not Path("/nonexistent").exists()
+
+
+def test_a_run_whose_capture_had_no_state_folder_says_so(fuseproof, small_run):
+    edit_json(small_run / "run.json", lambda info: info.update(origin=""))
+    result = fuseproof("check", small_run)
+    assert result.returncode == 2
+    assert "its capture could neither read nor write a state folder" in result.stderr
+
+
+def test_problems_of_the_capture_are_said(fuseproof, small_run):
+    problem = {"where": "slice", "text": "Traceback:\n  in f\nOSError: No space left on device\n"}
+    edit_json(small_run / "run.json", lambda info: info.update(problems=[problem] * 3))
+    result = fuseproof("check", small_run)
+    assert result.returncode == 0
+    assert "3 things went wrong during the capture" in result.stderr
+    assert "The first: OSError: No space left on device\n" in result.stderr
+    assert f"`problems` in {small_run / 'run.json'}" in result.stderr
+
+
+def test_as_many_jobs_as_the_kernels_threads_allow(fuseproof, small_run):
+    for kernel in small_run.glob("*/sites/*/kernel.json"):
+        edit_json(kernel, lambda spec: spec.update(threads=1_000_000))
+    assert fuseproof("check", small_run).returncode == 0
+    assert fuseproof("check", small_run, "--jobs", "0").returncode == 0
 
 
 def test_a_newer_format_is_refused(fuseproof, small_run):
@@ -535,20 +572,89 @@ def test_layouts_alone_cannot_be_checked_and_it_says_why(fuseproof, tmp_path):
     assert "layouts only" in result.stdout
 
 
-def test_interrupting_a_check_keeps_what_is_there(small_run):
-    source = site(small_run, 0) / "kernel.cpp"
-    head, brace, body = source.read_text().partition("{\n")
-    source.write_text(head + brace + "    for (volatile bool go = true; go;) {}\n" + body)
-    check = subprocess.Popen(
-        [FUSEPROOF, "check", small_run, "--json"],
+# ---------------------------------------------------------------- signals
+
+
+def start(*arguments, **options) -> subprocess.Popen[str]:
+    """In a process group of its own, with the signals as a terminal's programs have them."""
+    return subprocess.Popen(
+        [FUSEPROOF, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: [
+            signal.signal(number, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        ],
+        **options,
     )
-    time.sleep(12)  # the kernel has been rebuilt and spins by then
-    os.killpg(check.pid, signal.SIGINT)
-    out, err = check.communicate(timeout=200)
-    assert check.returncode == 130, (out, err)
-    assert "interrupted after" in err
-    json.loads(out)
+
+
+def wait_until(condition, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+WAITING = """
+import os, sys, time, torch
+torch.compile(lambda x: x.sin() + 1)(torch.randn(8))
+open("pid", "w").write(str(os.getpid()))
+os.rename("pid", "ready")
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    print("interrupted once")
+    time.sleep(1)
+    print("and no more")
+"""
+
+
+def start_waiting_script(folder: Path) -> tuple[subprocess.Popen[str], int]:
+    (folder / "waiting.py").write_text(WAITING)
+    run = start("run", "-o", "r", "waiting.py", cwd=folder)
+    wait_until((folder / "ready").exists)
+    return run, int((folder / "ready").read_text())
+
+
+def is_running(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_run_ends_the_script_and_keeps_the_run(fuseproof, tmp_path, number):
+    run, script = start_waiting_script(tmp_path)
+    run.send_signal(number)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 128 + number, err
+    assert not is_running(script)
+    assert out == ""
+    assert "r holds what was captured until then" in err
+    assert "1 match" in fuseproof("check", tmp_path / "r").stdout
+
+
+def test_ctrl_c_reaches_the_script_once_and_no_check_starts(tmp_path):
+    run, script = start_waiting_script(tmp_path)
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+    assert out == "interrupted once\nand no more\n"
+    assert not is_running(script)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ending_a_check_ends_the_kernel_and_keeps_what_is_there(fuseproof, small_run, number):
+    source = site(small_run, 1) / "kernel.cpp"
+    marker = small_run / "spinning"
+    head, brace, body = source.read_text().partition("{\n")
+    spin = f'fclose(fopen("{marker}", "w")); for (volatile bool go = true; go;) {{}}\n'
+    source.write_text("#include <cstdio>\n" + head + brace + spin + body)
+    check = start("check", small_run, "--jobs", "1", "--json")
+    wait_until(marker.exists)
+    os.killpg(check.pid, number)
+    out, err = check.communicate(timeout=30)  # the kernel's own limit is a minute
+    assert check.returncode == 128 + number, (out, err)
+    assert "interrupted after 1 of 2 kernels" in err
+    assert [entry["verdict"] for entry in json.loads(out)["results"]] == ["match"]

@@ -31,7 +31,16 @@ TEST_CASE("the secret can be read by its owner alone") {
   CHECK((status.st_mode & 0777) == 0600);
 }
 
+TEST_CASE("what keeps the state folder from being used is said") {
+  const TemporaryFolder folder;
+  CHECK(state_problem(real_file_system(), folder.path()).empty());
+  CHECK(state_problem(real_file_system(), "/proc/no/such/place").find("/proc/no") !=
+        std::string::npos);
+  CHECK(state_problem(real_file_system(), "").find("HOME") != std::string::npos);
+}
+
 TEST_CASE("without a usable state folder there is no origin") {
+  CHECK(local_origin(real_file_system(), "", "run").empty());
   CHECK(local_origin(real_file_system(), "/proc/no/such/place", "run").empty());
 }
 

@@ -180,7 +180,8 @@ TEST_CASE("objects in a folder that others may write to are not used") {
 }
 
 TEST_CASE("the cache folder follows the environment") {
-  const Variable home("HOME", "/home/someone");
+  const TemporaryFolder folder;
+  const Variable home("HOME", folder.path().c_str());
   {
     const Variable own("FUSEPROOF_CACHE_DIR", "/own");
     const Variable xdg("XDG_CACHE_HOME", "/xdg");
@@ -192,7 +193,9 @@ TEST_CASE("the cache folder follows the environment") {
     CHECK(default_cache_folder() == "/xdg/fuseproof");
   }
   const Variable xdg("XDG_CACHE_HOME", "");
-  CHECK(default_cache_folder() == "/home/someone/.cache/fuseproof");
+  CHECK(default_cache_folder() == folder.path() / ".cache" / "fuseproof");
+  const Variable absent_home("HOME", "/nonexistent");
+  CHECK(default_cache_folder().empty());
   const Variable no_home("HOME", nullptr);
   CHECK(default_cache_folder().empty());
 }
