@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -16,6 +17,8 @@
 
 namespace fuseproof {
 namespace {
+
+constexpr std::chrono::milliseconds kCancelledWithin{50};
 
 struct Header {
   std::uint32_t body_bytes = 0;
@@ -161,16 +164,20 @@ std::optional<Channel::Message> Channel::receive() {
   return message;
 }
 
-bool Channel::wait_readable(std::chrono::milliseconds timeout) const {
+bool Channel::wait_readable(std::chrono::milliseconds timeout,
+                            const IsCancelled& is_cancelled) const {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point deadline = Clock::now() + timeout;
   pollfd entry{fd(), POLLIN, 0};
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    const int ready = ::poll(&entry, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
+    if (is_cancelled && is_cancelled()) fail("wait for", ECANCELED);
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    left = std::max(left, std::chrono::milliseconds(0));
+    const auto step = is_cancelled ? std::min(left, kCancelledWithin) : left;
+    const int ready = ::poll(&entry, 1, static_cast<int>(step.count()));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) fail("wait for", errno);
-    return ready > 0;
+    if (ready > 0 || step == left) return ready > 0;
   }
 }
 

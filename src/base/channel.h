@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,6 +19,9 @@
 #include "base/json.h"
 
 namespace fuseproof {
+
+// Asked now and then by whoever waits for long; true: nobody wants the answer any more.
+using IsCancelled = std::function<bool()>;
 
 class Channel {
  public:
@@ -44,7 +48,8 @@ class Channel {
   std::optional<Message> receive();
 
   // Whether receive() would find something (a message, its beginning, or the end) within the time.
-  bool wait_readable(std::chrono::milliseconds timeout) const;
+  // Throws kIo soon after `is_cancelled` has begun to say true.
+  bool wait_readable(std::chrono::milliseconds timeout, const IsCancelled& is_cancelled = {}) const;
 
   int fd() const { return socket_.get(); }
   // Closes this end early; the peer's receive() returns nothing.

@@ -114,9 +114,11 @@ class Dealer {
       workbench.reference->start();
       while (const std::optional<std::size_t> index = take()) {
         const SiteAddress& site = sites_[*index];
-        finish(*index, checked_or_explained(site, [&] {
-          return check_site(run_, site, workbench, plan_.settings);
-        }));
+        SiteResult result = checked_or_explained(
+            site, [&] { return check_site(run_, site, workbench, plan_.settings); });
+        // What was ended in the middle says nothing about the kernel.
+        if (result.error && plan_.is_cancelled()) return;
+        finish(*index, std::move(result));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);

@@ -25,7 +25,8 @@ struct CheckPlan {
   int jobs = 1;
   // Called after each site, from any worker but never from two at once.
   std::function<void(std::size_t done, std::size_t total, const SiteResult& latest)> progress;
-  // Asked before each site; true ends the check early and keeps what is there.
+  // Asked before each site, and by the workers while they wait: true ends the check early and keeps
+  // what is there.
   std::function<bool()> is_cancelled = [] { return false; };
 };
 

@@ -93,8 +93,9 @@ int check_and_report(const Path& path, const CheckArguments& arguments) {
   CheckPlan plan = plan_of(arguments);
   if (plan.jobs == 0) plan.jobs = fitting_jobs(files, run, sites);
   watch_for_signals();
-  const std::vector<SiteResult> results =
-      check_sites(run, sites, workbench_factory(files, installation, run, arguments.imports), plan);
+  const std::vector<SiteResult> results = check_sites(
+      run, sites, workbench_factory(files, installation, run, arguments.imports, plan.is_cancelled),
+      plan);
   summary.run = path.string();
   summary.criteria = arguments.criteria;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -46,7 +46,9 @@ Json checked(const std::string& path, const JsonObject& options, const std::stri
   Json results = Json::array();
   for (const SiteResult& result :
        check_sites(run, sites,
-                   workbench_factory(files, installation, run, options.strings("imports")), plan)) {
+                   workbench_factory(files, installation, run, options.strings("imports"),
+                                     plan.is_cancelled),
+                   plan)) {
     results.push_back(to_json(result));
   }
   return results;

@@ -55,7 +55,7 @@ Sandbox::Runner Sandbox::spawn() const {
 }
 
 void Sandbox::await_ready(Runner& runner) const {
-  if (!runner.channel.wait_readable(kStartLimit)) {
+  if (!runner.channel.wait_readable(kStartLimit, options_.is_cancelled)) {
     throw Error(ErrorKind::kInternal, fmt::format("{} did not start within {} s",
                                                   options_.runner.string(), kStartLimit.count()));
   }
@@ -110,7 +110,7 @@ SandboxReport Sandbox::call(const SandboxRequest& request, Arena& arena) {
   std::optional<Channel::Message> answer;
   try {
     runner_->channel.send({{"call", std::move(body)}}, {&arena_fd, 1});
-    if (!runner_->channel.wait_readable(patience(request.limits))) {
+    if (!runner_->channel.wait_readable(patience(request.limits), options_.is_cancelled)) {
       fail_dead(request, "stopped answering");
     }
     answer = runner_->channel.receive();

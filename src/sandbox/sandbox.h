@@ -25,6 +25,7 @@ namespace fuseproof {
 struct SandboxOptions {
   Path runner;     // the executable fuseproof-runner
   Path torch_lib;  // folder of libtorch_cpu.so; empty: objects that need nothing of torch
+  IsCancelled is_cancelled = {};  // ends a call that runs: kInternal
 };
 
 // One for each thread that calls. The zygote starts with the first call at the latest and ends with

@@ -88,7 +88,8 @@ Installation find_installation(FileSystem& files, const Path& program) {
 }
 
 WorkbenchFactory workbench_factory(FileSystem& files, const Installation& installation,
-                                   const RunReader& run, const std::vector<std::string>& imports) {
+                                   const RunReader& run, const std::vector<std::string>& imports,
+                                   const IsCancelled& is_cancelled) {
   const char* advice = "Reinstall Fuseproof, or run `make setup` in its source tree.";
   if (installation.runner.empty()) {
     throw Error(ErrorKind::kUnsupported, fmt::format("fuseproof-runner was not found. {}", advice));
@@ -112,10 +113,13 @@ WorkbenchFactory workbench_factory(FileSystem& files, const Installation& instal
   kernels.builder.warn = [](const std::string& text) {
     fmt::print(stderr, "fuseproof: {}\n", text);
   };
+  kernels.builder.is_cancelled = is_cancelled;
   kernels.recorded_cpu =
       JsonObject(run.info(), (run.path() / "run.json").string()).string_or("cpu", "");
-  const ReferenceClientOptions reference = {
-      .worker = installation.reference, .python = installation.python, .imports = imports};
+  const ReferenceClientOptions reference = {.worker = installation.reference,
+                                            .python = installation.python,
+                                            .imports = imports,
+                                            .is_cancelled = is_cancelled};
   return [&files, kernels, reference] {
     return Workbench{std::make_unique<InductorCppRunner>(files, kernels),
                      std::make_unique<ReferenceClient>(reference)};

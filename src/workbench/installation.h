@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/channel.h"
 #include "base/files.h"
 #include "check/engine.h"
 
@@ -30,10 +31,12 @@ Path running_program();
 // started for it.
 std::string torch_version(FileSystem& files, const Path& torch);
 
-// Makes the workers of a check for this run. `imports` names the modules whose operators the
-// reference may run: their code is executed, so that only the user names them. Throws kUnsupported,
-// naming what is missing, when the installation is incomplete.
+// Makes the workers of a check for this run. What they run is ended when `is_cancelled` says true.
+// `imports` names the modules whose operators the reference may run: their code is executed, so
+// that only the user names them. Throws kUnsupported, naming what is missing, when the installation
+// is incomplete.
 WorkbenchFactory workbench_factory(FileSystem& files, const Installation& installation,
-                                   const RunReader& run, const std::vector<std::string>& imports);
+                                   const RunReader& run, const std::vector<std::string>& imports,
+                                   const IsCancelled& is_cancelled = {});
 
 }  // namespace fuseproof

@@ -76,8 +76,8 @@ BuildResult InductorCppBuilder::build(const Path& source, const BuildRecipe& rec
         {std::filesystem::absolute(source).string()}, arguments.compile,
         std::vector<std::string>{"-shared", "-fPIC", "-o", target.string()}, arguments.link);
     const std::vector<std::string> header = header_arguments(compiler, arguments, text);
-    const CompilerRun run =
-        run_compiler(compiler.program, concatenated(header, plain), options_.compile_limit);
+    const CompilerRun run = run_compiler(compiler.program, concatenated(header, plain),
+                                         options_.compile_limit, options_.is_cancelled);
     ++builds_[base];
     if (run.status.succeeded() && !run.timed_out) return true;
     fail_if_disk_full(run, target);
@@ -158,7 +158,8 @@ bool InductorCppBuilder::precompile(const Compiler& compiler, const CompilerArgu
   const std::vector<std::string> all =
       concatenated({"-x", "c++-header", (options_.torch.include / kHeader).string()},
                    arguments.compile, std::vector<std::string>{"-fPIC", "-o", target.string()});
-  const CompilerRun run = run_compiler(compiler.program, all, options_.compile_limit);
+  const CompilerRun run =
+      run_compiler(compiler.program, all, options_.compile_limit, options_.is_cancelled);
   fail_if_disk_full(run, target);
   return run.status.succeeded() && !run.timed_out;
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "base/channel.h"
 #include "base/files.h"
 #include "bundle/kernel_spec.h"
 #include "kernels/inductor_cpp/recipe.h"
@@ -25,6 +26,7 @@ struct BuilderOptions {
   Path cache_folder;          // empty: default_cache_folder()
   ObjectCache::Warn warn;     // may be empty
   std::chrono::seconds compile_limit{600};
+  IsCancelled is_cancelled = {};  // ends a compiler that runs: kIo; a runner's calls as well
 };
 
 struct BuildResult {

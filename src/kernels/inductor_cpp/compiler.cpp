@@ -30,29 +30,35 @@ constexpr std::size_t kOutputBytes = 256 * 1024;
                                           std::generic_category().message(errno)));
 }
 
-bool wait_readable(int fd, Clock::time_point deadline) {
+enum class Wait : std::uint8_t { kReadable, kLate, kCancelled };
+
+Wait wait_readable(int fd, Clock::time_point deadline, const IsCancelled& is_cancelled) {
+  constexpr std::int64_t kStepMs = 50;
   pollfd entry{fd, POLLIN, 0};
   while (true) {
+    if (is_cancelled && is_cancelled()) return Wait::kCancelled;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
-    const int ready = ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
-    if (ready > 0) return true;
+    if (left <= 0) return Wait::kLate;
+    const int ready = ::poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left, kStepMs)));
+    if (ready > 0) return Wait::kReadable;
     if (ready < 0 && errno != EINTR) fail("wait for");
   }
 }
 
-// Reads to the end of the stream; false when the time was up first.
-bool read_until(int fd, Clock::time_point deadline, std::string& output) {
+// Reads to the end of the stream (kReadable), unless the time is up first.
+Wait read_until(int fd, Clock::time_point deadline, const IsCancelled& is_cancelled,
+                std::string& output) {
   std::array<char, 16384> buffer;
-  while (wait_readable(fd, deadline)) {
+  while (true) {
+    const Wait wait = wait_readable(fd, deadline, is_cancelled);
+    if (wait != Wait::kReadable) return wait;
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail("read");
-    if (got == 0) return true;
+    if (got == 0) return Wait::kReadable;
     const std::size_t room = kOutputBytes - output.size();
     output.append(buffer.data(), std::min(static_cast<std::size_t>(got), room));
   }
-  return false;
 }
 
 bool is_plain(char c) {
@@ -70,7 +76,7 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& arguments,
-                         std::chrono::seconds limit) {
+                         std::chrono::seconds limit, const IsCancelled& is_cancelled) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail("catch");
   const FileDescriptor reading(ends[0]);
@@ -85,11 +91,13 @@ CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& a
   ChildProcess process = ChildProcess::spawn(request);
   writing.close();
   CompilerRun run;
-  run.timed_out = !read_until(reading.get(), Clock::now() + limit, run.output);
+  const Wait end = read_until(reading.get(), Clock::now() + limit, is_cancelled, run.output);
+  run.timed_out = end == Wait::kLate;
   // The driver removes its temporary files when it is asked to go; the compiler proper, its child,
   // has to be asked as well.
-  if (run.timed_out) ::kill(-process.pid(), SIGTERM);
+  if (end != Wait::kReadable) ::kill(-process.pid(), SIGTERM);
   run.status = process.wait_or_kill(kGrace);
+  if (end == Wait::kCancelled) throw Error(ErrorKind::kIo, "the compiler was interrupted");
   return run;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/channel.h"
 #include "base/files.h"
 #include "base/process.h"
 
@@ -16,8 +17,9 @@ struct CompilerRun {
   std::string output;  // stdout and stderr together, at most its first 256 kB
 };
 
+// Throws kIo soon after `is_cancelled` has begun to say true, and leaves nothing running.
 CompilerRun run_compiler(const Path& compiler, const std::vector<std::string>& arguments,
-                         std::chrono::seconds limit);
+                         std::chrono::seconds limit, const IsCancelled& is_cancelled = {});
 
 // The line that says what is wrong: the first with "error" in it, else the first of all.
 std::string first_error(const std::string& output);

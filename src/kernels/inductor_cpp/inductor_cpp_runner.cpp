@@ -120,7 +120,9 @@ InductorCppRunner::InductorCppRunner(FileSystem& files, InductorCppOptions optio
     : files_(files),
       options_(std::move(options)),
       builder_(files, options_.builder),
-      sandbox_({.runner = options_.runner, .torch_lib = options_.builder.torch.lib}) {}
+      sandbox_({.runner = options_.runner,
+                .torch_lib = options_.builder.torch.lib,
+                .is_cancelled = options_.builder.is_cancelled}) {}
 
 void InductorCppRunner::start() {
   try {

@@ -121,7 +121,7 @@ Channel::Message ReferenceClient::State::exchange(const reference_protocol::RunR
   const int fd = inputs.fd();
   try {
     worker->channel.send(to_json(request), std::span(&fd, 1));
-    if (!worker->channel.wait_readable(options.time_limit)) fail_late(graph);
+    if (!worker->channel.wait_readable(options.time_limit, options.is_cancelled)) fail_late(graph);
     std::optional<Channel::Message> reply = worker->channel.receive();
     if (reply) {
       worker->has_answered = true;

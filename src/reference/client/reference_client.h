@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/channel.h"
 #include "base/process.h"
 #include "bundle/runners.h"
 
@@ -18,6 +19,7 @@ struct ReferenceClientOptions {
   Path python = {};                       // runs what only Python can; empty: nothing does
   std::vector<std::string> imports = {};  // modules that register the user's operators
   std::chrono::seconds time_limit{600};   // for one request; the worker is killed beyond it
+  IsCancelled is_cancelled = {};          // ends a request that runs: kInternal
 };
 
 class ReferenceClient : public ReferenceRunner {

@@ -26,6 +26,14 @@ TEST_CASE("messages arrive whole, in order and in both directions") {
   CHECK(left.receive()->body == Json::array());
 }
 
+TEST_CASE("waiting ends when nobody wants the answer any more") {
+  auto [left, right] = Channel::pair();
+  int asked = 0;
+  const auto is_cancelled = [&asked] { return ++asked == 3; };
+  CHECK_THROWS_AS(right.wait_readable(std::chrono::minutes(10), is_cancelled), Error);
+  CHECK(asked == 3);
+}
+
 TEST_CASE("a message larger than the socket's buffer arrives") {
   auto [left, right] = Channel::pair();
   const std::string text(5'000'000, 'x');
