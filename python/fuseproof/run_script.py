@@ -1,6 +1,7 @@
 """Runs a script inside a capture: python -m fuseproof.run_script --out RUN [--] script.py ARGS…
 
-Everything from the script on, or from `-m MODULE` on, is the script's own. The script runs as __main__ with its own sys.argv and sys.path[0]; its exit status is passed on.
+Everything from the script on, or from `-m MODULE` on, is the script's own. The script runs as
+__main__ with its own sys.argv and sys.path[0]; its exit status is passed on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 
 from fuseproof._core import Error
-
 
 _OPTIONS = ("--out", "--inputs", "--calls", "--byte-budget")  # each takes a value
 

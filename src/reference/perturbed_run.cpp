@@ -53,6 +53,7 @@ class Disturber : public StepPolicy {
 
   void execute(const Step& step, torch::jit::Stack& stack) override {
     move_halves(step, stack);
+    move_factors(step, stack);
     if (!reduces(step.target) || stack.empty() || !stack[0].isTensor()) {
       step.kernel.call(stack);
       return;
@@ -80,6 +81,11 @@ class Disturber : public StepPolicy {
   // The value moved by a unit or two in the last place; half precision when it is used.
   IValue moved(const IValue& value) {
     if (value.isTensor()) return moved_tensor(value.toTensor());
+    if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(moved_tensor(tensor));
+      return list;
+    }
     if (!value.isTuple()) return value;
     std::vector<IValue> elements;
     for (const IValue& element : value.toTupleRef().elements()) elements.push_back(moved(element));
@@ -111,6 +117,27 @@ class Disturber : public StepPolicy {
         continue;
       stack[i] = moved_by(stack[i].toTensor(), std::ldexp(1.0, -half->second));
     }
+  }
+
+  // Operators that round a product or a quotient before they add it: where the sum cancels, that
+  // rounding shows, and kernels make another of it (one instruction, or an order of their own).
+  void move_factors(const Step& step, torch::jit::Stack& stack) {
+    if (stack.size() > 1 && adds_a_product(step, stack)) stack[1] = moved(stack[1]);
+  }
+
+  static bool adds_a_product(const Step& step, const torch::jit::Stack& stack) {
+    constexpr std::string_view kNames[] = {
+        "aten.addcmul.",          "aten.addcdiv.",          "aten.lerp.",
+        "aten._foreach_addcmul.", "aten._foreach_addcdiv.", "aten._foreach_lerp."};
+    for (const std::string_view name : kNames) {
+      if (step.target.starts_with(name)) return true;
+    }
+    const auto& arguments = step.kernel.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].name() == "alpha")
+        return stack[i].isScalar() && !stack[i].toScalar().equal(1);
+    }
+    return false;
   }
 
   // Vector math is within a unit or two of the right value.

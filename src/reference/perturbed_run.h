@@ -4,9 +4,9 @@
 // place, up or down at random for each element, before the next operator sees it, and lets
 // reductions take their elements in another order. In half precision it is half a unit, and each
 // use of a value is moved on its own: a kernel may hand one of them what it has rounded and another
-// what it has not. The outputs
-// themselves are as their operator leaves them: given equal inputs, a single operator must be
-// right. Operators that only move or select values add nothing.
+// what it has not. Where an operator itself rounds a product before it adds it (alpha, addcmul), a
+// factor is moved too. The outputs themselves are as their operator leaves them: given equal
+// inputs, a single operator must be right. Operators that only move or select values add nothing.
 //
 // Decisions (comparisons, argmax, floor, …) are the native run's in a pinned run, so that its
 // spread is that of rounding and not of a branch taken otherwise; a free run makes its own, and

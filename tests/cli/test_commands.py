@@ -583,7 +583,7 @@ def start(*arguments, **options) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: [
+        preexec_fn=lambda: [  # noqa: PLW1509 (one thread; a background job ignores SIGINT)
             signal.signal(number, signal.SIG_DFL)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         ],

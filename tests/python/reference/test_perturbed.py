@@ -138,3 +138,20 @@ def test_a_bit_cast_leaves_the_span_to_the_disturbed_runs(worker):
     (native,), _, ((low, high),) = spread(worker, build)
     same_bits(low, native.double())
     same_bits(high, native.double())
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_product_that_an_addition_rounds_within_shows_where_the_sum_cancels(worker, is_list):
+    gradient = randn(10000)
+    weight = gradient * 0.1 + 1e-6 * randn(10000)
+    build = GraphBuilder()
+    w, g = build.input(weight), build.input(gradient)
+    if is_list:
+        total = build.item(build.call(aten._foreach_add.List, [w], [g], alpha=-0.1), 0)
+    else:
+        total = build.call(aten.add.Tensor, w, g, alpha=-0.1)
+    build.output(total)
+    _, (envelope,), _ = spread(worker, build)
+    exact = weight.double() + torch.tensor(-0.1).double() * gradient.double()
+    rounded_twice = (weight + torch.tensor(-0.1) * gradient).double()
+    assert bool(((rounded_twice - exact).abs() <= 4 * envelope + 1e-12).all())
