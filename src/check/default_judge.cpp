@@ -45,7 +45,7 @@ const std::vector<double>& DefaultJudge::exact() const {
 
 Judgement DefaultJudge::judge_kernel(OutputEvidence& evidence) {
   may_ask_ = true;
-  const Judgement judgement = judge(evidence);
+  Judgement judgement = judge(evidence);
   may_ask_ = false;
   if (judgement.verdict == Verdict::kMatch) return judgement;
   if (const auto rounding = explained_by_rounding(evidence, judgement)) return *rounding;

@@ -205,7 +205,7 @@ def test_scalar_arguments_are_recorded_as_json_has_them(value, recorded):
 
     spec = {"arguments": [{"value": "s0", "role": "size"}]}
     site = _calls.Site("000_kernel", "kernel", spec, {}, "")
-    _calls.CallWriter(Writer(), "real").write(site, (value,), 0)
+    _calls.CallWriter(Writer(), "real").write(site, (value,), 0, {})
     (argument,) = written["000_kernel"]["arguments"]
     assert argument == recorded
     assert not isinstance(argument.get("integer"), bool)

@@ -48,8 +48,8 @@ def test_cann_criteria_give_their_line(run):
 def test_wrong_arguments_are_usage_errors(run, tmp_path):
     with pytest.raises(fuseproof.UsageError, match="lenient"):
         fuseproof.check(run, criteria="lenient")
-    with pytest.raises(fuseproof.UsageError, match="jobs=0"):
-        fuseproof.check(run, jobs=0)
+    with pytest.raises(fuseproof.UsageError, match="jobs=-1"):
+        fuseproof.check(run, jobs=-1)
     with pytest.raises(fuseproof.UsageError, match="no kernel"):
         fuseproof.check(run, kernel="convolution")
     with pytest.raises(fuseproof.BadInputError, match="no run"):
