@@ -71,7 +71,7 @@ class GraphFacts:
                 self.locations.append({"node": node.name, "buffer": buffer, "view": view})
         nodes = {node.name: node for node in graph.module.graph.nodes}
         self.pieces = self._pieces(nodes, whole)
-        self.consumers = self._consumers(nodes)
+        self.consumers = self._consumers(nodes, whole)
 
     def real_name(self, buffer: str) -> str:
         return self.real_names.get(buffer, buffer)
@@ -158,20 +158,40 @@ class GraphFacts:
                     pieces.setdefault(piece.get_name(), {"node": name, "index": index})
         return pieces
 
-    def _consumers(self, nodes: dict[str, Any]) -> dict[str, list[Json]]:
+    def _consumers(
+        self, nodes: dict[str, Any], whole: dict[str, list[str]]
+    ) -> dict[str, list[Json]]:
         """For each buffer: the operands of external calls that it is."""
         ir = internals().ir
         consumers: dict[str, list[Json]] = defaultdict(list)
         for operation, name in external_operations(self.graph):
-            if len(operands(nodes[name])) != len(operation.inputs):
+            places = [
+                location(value, self.sizes) if isinstance(value, ir.IRNode) else None
+                for value in operation.inputs
+            ]
+            if not _are_operands(places, operands(nodes[name]), whole):
                 continue
-            for index, value in enumerate(operation.inputs):
-                place = location(value, self.sizes) if isinstance(value, ir.IRNode) else None
+            for index, place in enumerate(places):
                 if place is None:
                     continue
                 view = {} if place[1] is None else {"view": place[1]}
                 consumers[place[0]].append({"node": name, "index": index, **view})
         return consumers
+
+
+def _are_operands(
+    places: list[tuple[str, Json | None] | None], nodes: list[Any], whole: dict[str, list[str]]
+) -> bool:
+    """Whether the inputs of a library call are the operands of an FX call, one by one. A lowering
+    may leave the last ones to a kernel (a bias): then those inputs that are nodes' values tell."""
+    if len(places) >= len(nodes):
+        return len(places) == len(nodes)
+    known = [
+        node.name in whole[place[0]]
+        for place, node in zip(places, nodes, strict=False)
+        if place is not None and place[1] is None and whole.get(place[0])
+    ]
+    return any(known) and all(known)
 
 
 def _arguments(kernel_args: Any) -> list[Json]:

@@ -83,7 +83,8 @@ class Recorder:
             constant: Any = graph.module
             for part in str(node.target).split("."):
                 constant = getattr(constant, part)
-            if type(constant) in (torch.Tensor, torch.nn.Parameter):
+            is_plain = type(constant) in (torch.Tensor, torch.nn.Parameter)
+            if is_plain and constant.layout is torch.strided:  # else a weight packed by a library
                 self._constants.setdefault(graph, {})[node.name] = constant.detach()
 
     def kernel_defined(

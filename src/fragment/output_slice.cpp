@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "fragment/packed_weights.h"
+
 namespace fuseproof {
 namespace {
 
@@ -97,7 +99,7 @@ class OutputSlicer {
   }
 
   void expand_call(std::size_t position) {
-    const Node& node = lowered_.at(position);
+    const Node node = with_plain_weights(lowered_.at(position));
     if (!boundary_.is_origin(node.name)) {
       if (lowered_.external_nodes.contains(node.name)) {
         return fail(fmt::format("the value of an external call that is no argument: {} = {}",

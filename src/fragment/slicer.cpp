@@ -6,6 +6,7 @@
 
 #include "fragment/output_slice.h"
 #include "fragment/output_value.h"
+#include "fragment/packed_weights.h"
 
 namespace fuseproof {
 namespace {
@@ -155,7 +156,7 @@ class FragmentBuilder {
       if (!merged_.calls.contains(key.first)) nodes.push_back(cast);
     }
     for (const std::size_t position : merged_.calls) {
-      nodes.push_back(lowered_.at(position));
+      nodes.push_back(with_plain_weights(lowered_.at(position)));
       for (const auto& [key, cast] : casts_) {
         if (key.first == position) nodes.push_back(cast);
       }
