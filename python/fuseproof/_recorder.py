@@ -9,7 +9,7 @@ import traceback
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +154,11 @@ class Recorder:
             is_whole = self._lowered.get(graph, 0) >= len(graph.module.graph.nodes)
             if is_whole and graph not in self._failed:
                 sites = [] if main is None else main.sites
-                _side_file.write(compiled, _side_file.content_of(records, sites, graph.constants))
+                # A plain weight whose packed copy is used: without a side file the graph is
+                # compiled again the next time.
+                with suppress(_side_file.ConstantNotKept):
+                    content = _side_file.content_of(records, sites, graph.constants)
+                    _side_file.write(compiled, content)
             for record in records:
                 record.document = None
 

@@ -28,6 +28,10 @@ Json = dict[str, Any]
 _MAX_INLINED_BYTES = 4096
 
 
+class ConstantNotKept(Exception):
+    """A large constant that a fragment needs and the generated module does not hold."""
+
+
 @functools.cache
 def _program() -> str:
     """Who wrote a side file: another program's is not read."""
@@ -52,7 +56,7 @@ def content_of(
     records: list[GraphRecord], sites: list[Site], module_constants: Mapping[str, Any]
 ) -> Json:
     """`records`: a main graph and its sub-graphs. `module_constants`: what the generated module has
-    as attributes. Raises ValueError for a constant that could not be found again."""
+    as attributes. Raises ConstantNotKept for one that could not be found again."""
     index_of = {site.name: index for index, site in enumerate(sites)}
 
     def without_names(item: Json) -> Json:
@@ -155,7 +159,7 @@ def _place_of(constant: torch.Tensor, module_constants: Mapping[str, Any]) -> Js
             return {"attribute": name}
     size_bytes = constant.numel() * constant.element_size()
     if size_bytes > _MAX_INLINED_BYTES:
-        raise ValueError(
+        raise ConstantNotKept(
             f"a constant of {size_bytes} bytes is neither in the module nor small enough to keep"
         )
     content = constant.detach().contiguous().flatten().view(torch.uint8)
