@@ -2,6 +2,8 @@
 //   fuseproof-runner --channel FD [--torch-lib FOLDER]
 #include <dlfcn.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
@@ -51,8 +53,18 @@ void open_torch(const std::string& folder) {
               fmt::format("cannot open {}: {}. Is torch installed there?", library, ::dlerror()));
 }
 
+// Linux faults the first use of AMX's tiles (SIGILL) in a process that has not asked for them;
+// torch asks in the program. Children inherit the permission. A processor without tiles refuses,
+// and has no kernels that use them.
+void ask_for_amx_tiles() {
+  constexpr long kArchReqXcompPerm = 0x1023;  // ARCH_REQ_XCOMP_PERM, asm/prctl.h
+  constexpr long kTileData = 18;              // XFEATURE_XTILEDATA
+  ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData);
+}
+
 int run(const Options& options) {
   Channel channel(options.channel_fd);
+  ask_for_amx_tiles();
   try {
     open_torch(options.torch_lib);
   } catch (const Error& error) {

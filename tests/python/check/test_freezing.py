@@ -74,3 +74,13 @@ def test_what_a_call_reads_is_checked_though_it_leaves_its_bias_to_a_kernel(tmp_
         for output in result.details["outputs"]
     }
     assert nodes["view"] == "match"
+
+
+@pytest.mark.skipif(not torch.cpu._is_amx_tile_supported(), reason="no AMX")
+def test_a_kernel_that_uses_amx_tiles_runs(tmp_path):
+    layers = nn.Sequential(nn.Linear(64, 48), nn.ReLU()).bfloat16()
+    run = captured(tmp_path / "run", layers, torch.randn(32, 64).bfloat16(), **TEMPLATES)
+    (source,) = run.glob("*/sites/*/kernel.cpp")
+    assert "amx" in source.read_text()
+    (result,) = fuseproof.check(run)
+    assert result.verdict != "crashed", result.message
