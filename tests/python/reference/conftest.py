@@ -1,4 +1,3 @@
-import os
 import sys
 from pathlib import Path
 
@@ -8,22 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
 import torch._inductor.inductor_prims
-from reference_worker import ReferenceWorker
-
-BUILDS = Path(__file__).parents[3] / "build"
-
-
-def worker_path():
-    named = os.environ.get("FUSEPROOF_REFERENCE_WORKER")
-    if named:
-        return named
-    built = sorted(BUILDS.glob("*/bin/fuseproof-reference"), key=lambda path: path.stat().st_mtime)
-    if not built:
-        pytest.fail(
-            "no fuseproof-reference under build/: build it, or set "
-            "FUSEPROOF_REFERENCE_WORKER to its path"
-        )
-    return str(built[-1])
+from reference_worker import ReferenceWorker, worker_path
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,27 @@ import os
 import socket
 import struct
 import subprocess
+from pathlib import Path
 
+import pytest
 import torch
 from reference_graphs import call_json
 
 PAGE = 4096
+BUILDS = Path(__file__).parents[3] / "build"
+
+
+def worker_path():
+    named = os.environ.get("FUSEPROOF_REFERENCE_WORKER")
+    if named:
+        return named
+    built = sorted(BUILDS.glob("*/bin/fuseproof-reference"), key=lambda path: path.stat().st_mtime)
+    if not built:
+        pytest.fail(
+            "no fuseproof-reference under build/: build it, or set "
+            "FUSEPROOF_REFERENCE_WORKER to its path"
+        )
+    return str(built[-1])
 
 
 def storage_bytes(storage):

@@ -6,10 +6,9 @@ from pathlib import Path
 import custom_operators
 import pytest
 import torch
-from conftest import worker_path
 from reference_checks import GraphBuilder, check_call, check_native, same_bits
 from reference_samples import X, randn
-from reference_worker import ReferenceWorker, WorkerError
+from reference_worker import ReferenceWorker, WorkerError, worker_path
 from torch.ao.quantization.fx import _decomposed
 
 aten = torch.ops.aten
