@@ -47,6 +47,7 @@ DTypeClass dtype_class(DType dtype);
 // Bits of the significand including the hidden one (24 for float32) of a float dtype, or of the
 // parts of a complex one; 0 otherwise.
 int dtype_significand_bits(DType dtype);
+inline constexpr int kFloat32SignificandBits = 24;
 
 // The dtype of the real and imaginary parts of a complex dtype; any other dtype is its own part.
 DType dtype_part(DType dtype);

@@ -1,7 +1,6 @@
 #include "reference/open_results.h"
 
 #include <cmath>
-#include <limits>
 #include <string_view>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -9,7 +8,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/where.h>
-#include <fmt/format.h>
 
 #include "reference/tensors.h"
 

@@ -70,7 +70,7 @@ class Disturber : public StepPolicy {
   void note_halves(const Step& step, const IValue& result) {
     if (!result.isTensor() || !is_float(result.toTensor())) return;
     const int bits = dtype_significand_bits(dtype_of(result.toTensor()));
-    if (bits < kSingleBits && rounds(step.target)) {
+    if (bits < kFloat32SignificandBits && rounds(step.target)) {
       half_bits_[step.result] = bits;
     } else if ((moves_values(step.target) || is_cast(step)) && !step.operands.empty()) {
       const auto source = half_bits_.find(step.operands[0].slot);
@@ -93,8 +93,6 @@ class Disturber : public StepPolicy {
   }
 
  private:
-  static constexpr int kSingleBits = 24;  // of float32's significand
-
   static bool is_float(const at::Tensor& tensor) {
     return tensor.defined() && at::isFloatingType(tensor.scalar_type());
   }
@@ -144,7 +142,7 @@ class Disturber : public StepPolicy {
   at::Tensor moved_tensor(const at::Tensor& tensor) {
     if (!is_float(tensor)) return tensor;
     const int bits = dtype_significand_bits(dtype_of(tensor));
-    return bits < kSingleBits ? tensor : moved_by(tensor, std::ldexp(1.0, 1 - bits));
+    return bits < kFloat32SignificandBits ? tensor : moved_by(tensor, std::ldexp(1.0, 1 - bits));
   }
 
   at::Tensor moved_by(const at::Tensor& tensor, double step) {
@@ -266,7 +264,7 @@ class Disturber : public StepPolicy {
   // Relative errors of a fold over so many elements: a random walk of half units.
   void spread(IValue& result, const at::Tensor& input, const std::vector<std::int64_t>& dims) {
     const at::Tensor before = result.toTensor();
-    const int bits = std::max(24, dtype_significand_bits(dtype_of(before)));
+    const int bits = std::max(kFloat32SignificandBits, dtype_significand_bits(dtype_of(before)));
     const auto depth = static_cast<double>(reduced_count(input, dims));
     const double size = std::ldexp(std::sqrt(std::max(depth, 1.0)), -bits);
     const at::Tensor factors =

@@ -12,8 +12,6 @@
 namespace fuseproof {
 namespace {
 
-constexpr int kSingleBits = 24;  // of float32's significand
-
 struct Disagreement {
   DifferenceKind kind = DifferenceKind::kNone;
   std::uint64_t count = 0;
@@ -40,14 +38,14 @@ bool is_exact(DType dtype) {
 }
 
 bool is_half(const OutputEvidence& evidence) {
-  return dtype_significand_bits(evidence.eager.dtype) < kSingleBits;
+  return dtype_significand_bits(evidence.eager.dtype) < kFloat32SignificandBits;
 }
 
 ErrorTolerance tolerance_of(const OutputEvidence& evidence, const DefaultProfile& profile) {
   const double ulps = profile.opinion_ulps + profile.opinion_ulps_per_op * evidence.rounding_ops;
   if (!is_half(evidence)) return {.ulps = ulps, .envelope_factor = profile.envelope_factor};
   const int bits = dtype_significand_bits(evidence.eager.dtype);
-  return {.ulps = 1 + std::ldexp(ulps, bits - kSingleBits),
+  return {.ulps = 1 + std::ldexp(ulps, bits - kFloat32SignificandBits),
           .envelope_factor = profile.half_envelope_factor};
 }
 
