@@ -104,6 +104,22 @@ std::uint32_t mxcsr_from_json(const JsonObject& object) {
 
 }  // namespace
 
+Layout layout_in_storage(const CallRecord& call, std::int64_t argument,
+                         const std::optional<SymbolicLayout>& part, const std::string& what) {
+  const Layout& view = call.arguments[static_cast<std::size_t>(argument)].layout;
+  if (!part) return view;
+  Layout layout = resolved(*part, call.symbols, what);
+  const auto item = static_cast<std::int64_t>(dtype_size_bytes(layout.dtype));
+  const std::int64_t begin_bytes =
+      view.offset * static_cast<std::int64_t>(dtype_size_bytes(view.dtype));
+  if (begin_bytes % item != 0) {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{} begins between two elements of {}", what,
+                                                     dtype_name(layout.dtype)));
+  }
+  layout.offset += begin_bytes / item;
+  return layout;
+}
+
 Json to_json(const CallRecord& record) {
   Json storages = Json::array();
   for (const CallStorage& storage : record.storages) storages.push_back(storage_to_json(storage));

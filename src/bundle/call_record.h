@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "tensor/layout.h"
+#include "tensor/symbolic_layout.h"
 
 namespace fuseproof {
 
@@ -54,6 +56,13 @@ struct CallRecord {
   // both.
   std::vector<CallArgument> arguments;
 };
+
+// Where a fragment's value lies in the storage of the argument that it is bound to: all of the
+// argument's view, or the part that the fragment names, counted from where that view begins. Throws
+// kBadInput when the call's symbols make no layout of it, kUnsupported when it begins between two
+// of its own elements; `what` names the value in both.
+Layout layout_in_storage(const CallRecord& call, std::int64_t argument,
+                         const std::optional<SymbolicLayout>& part, const std::string& what);
 
 Json to_json(const CallRecord& record);
 // Throws kBadInput, also for a view that does not fit into its storage.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -48,8 +49,6 @@ std::string missing_symbols(const SiteBundle& site, const CallRecord& call) {
   return fmt::format("{}", fmt::join(missing, ", "));
 }
 
-constexpr int kSingleBits = 24;  // of float32's significand
-
 // What rounds on the way to an output.
 struct Rounding {
   int ops = 0;
@@ -82,7 +81,7 @@ Rounding rounding_before(const Graph& graph, const std::string& target) {
     if (node.kind == NodeKind::kCall && bits > 0) {
       rounding.ops += rounds(node.target);
       rounding.coarsest_bits = std::min(rounding.coarsest_bits, bits);
-      rounding.is_half_between |= bits < kSingleBits && name != target;
+      rounding.is_half_between |= bits < kFloat32SignificandBits && name != target;
     }
     for_each_node_ref(node, [&](const NodeRef& ref) { pending.push_back(ref.name); });
   }
@@ -193,7 +192,7 @@ class CallCheck {
   OutputSide kernel_side(const Arena& arena, const FragmentOutput& output) const {
     const CallArgument& argument = call_.arguments[static_cast<std::size_t>(output.argument)];
     OutputSide side;
-    side.layout = layout_in_storage(call_, output);
+    side.layout = layout_of_output(call_, output);
     side.packed = gather(arena.storage(static_cast<std::size_t>(argument.storage)), side.layout);
     return side;
   }
@@ -211,13 +210,14 @@ class CallCheck {
   }
 
   // The reference's further runs, each once for all outputs and only when it is asked for.
-  const ReferenceResult& further_runs(std::optional<ReferenceResult>& kept, ReferenceMode mode) {
-    if (!kept) kept = reference_.run(site_.fragment, call_, *inputs_, {mode});
-    return *kept;
+  const ReferenceResult& further_run(ReferenceMode mode) {
+    const auto [kept, is_new] = further_runs_.try_emplace(mode);
+    if (is_new) kept->second = reference_.run(site_.fragment, call_, *inputs_, {mode});
+    return kept->second;
   }
 
   OutputSides::Exact exact_values(std::size_t index) {
-    const ReferenceResult& result = further_runs(exact_, ReferenceMode::kFloat64);
+    const ReferenceResult& result = further_run(ReferenceMode::kFloat64);
     const ReferenceRun& run = result.runs.at(0);
     if (!run.no_oracle.empty()) return {{}, run.no_oracle};
     if (!run.exception.empty()) return {{}, "the float64 run raises: " + run.exception};
@@ -225,14 +225,14 @@ class CallCheck {
   }
 
   std::vector<double> envelope(std::size_t index) {
-    const ReferenceResult& result = further_runs(envelope_, ReferenceMode::kEnvelope);
+    const ReferenceResult& result = further_run(ReferenceMode::kEnvelope);
     const ReferenceRun& run = result.runs.at(0);
     if (!run.exception.empty() || !run.no_oracle.empty()) return {};
     return numbers(result, run.outputs.at(index));
   }
 
   OutputSides::FreeSpan free_span(std::size_t index) {
-    const ReferenceResult& result = further_runs(span_, ReferenceMode::kSpan);
+    const ReferenceResult& result = further_run(ReferenceMode::kSpan);
     const ReferenceRun& run = result.runs.at(0);
     if (!run.exception.empty()) return {};
     return {numbers(result, run.outputs.at(2 * index)),
@@ -240,13 +240,13 @@ class CallCheck {
   }
 
   OutputSide unrounded(std::size_t index) {
-    const ReferenceResult& result = further_runs(unrounded_, ReferenceMode::kUnrounded);
+    const ReferenceResult& result = further_run(ReferenceMode::kUnrounded);
     const ReferenceRun& run = result.runs.at(0);
     return run.exception.empty() ? reference_side(result, run.outputs.at(index)) : OutputSide();
   }
 
   OutputSides::Open open_elements(std::size_t index) {
-    const ReferenceResult& result = further_runs(open_, ReferenceMode::kOpen);
+    const ReferenceResult& result = further_run(ReferenceMode::kOpen);
     const ReferenceRun& run = result.runs.at(0);
     if (!run.exception.empty() || run.sentences.empty()) return {};
     return {reference_side(result, run.outputs.at(index)).packed, run.sentences};
@@ -334,11 +334,7 @@ class CallCheck {
   SiteResult result_;
   std::optional<Arena> inputs_;
   ReferenceResult native_;
-  std::optional<ReferenceResult> exact_;
-  std::optional<ReferenceResult> envelope_;
-  std::optional<ReferenceResult> span_;
-  std::optional<ReferenceResult> unrounded_;
-  std::optional<ReferenceResult> open_;
+  std::map<ReferenceMode, ReferenceResult> further_runs_;
 };
 
 }  // namespace

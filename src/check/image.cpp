@@ -23,7 +23,7 @@ std::vector<Layout> written_views(const SiteBundle& site, const CallRecord& call
   std::vector<Layout> views;
   for (const FragmentOutput& output : site.fragment.outputs) {
     if (output.argument != static_cast<std::int64_t>(index)) continue;
-    views.push_back(layout_in_storage(call, output));
+    views.push_back(layout_of_output(call, output));
   }
   if (views.empty()) views.push_back(call.arguments[index].layout);
   return views;
@@ -31,13 +31,9 @@ std::vector<Layout> written_views(const SiteBundle& site, const CallRecord& call
 
 }  // namespace
 
-Layout layout_in_storage(const CallRecord& call, const FragmentOutput& output) {
-  const CallArgument& argument = call.arguments[static_cast<std::size_t>(output.argument)];
-  if (!output.layout) return argument.layout;
-  Layout layout = resolved(*output.layout, call.symbols,
+Layout layout_of_output(const CallRecord& call, const FragmentOutput& output) {
+  return layout_in_storage(call, output.argument, output.layout,
                            fmt::format("the fragment's output `{}`", output.buffer));
-  layout.offset += argument.layout.offset;
-  return layout;
 }
 
 CallImage::CallImage(const RunReader& run, const SiteBundle& site, const CallRecord& call) {

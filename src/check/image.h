@@ -85,8 +85,7 @@ class CallImage {
   std::string missing_inputs_;
 };
 
-// The layout of a fragment output in its storage at this call: the argument's own view, or the part
-// of it that the fragment names. Throws kBadInput when the call's symbols make no layout of it.
-Layout layout_in_storage(const CallRecord& call, const FragmentOutput& output);
+// The layout of a fragment output in its storage at this call; throws as layout_in_storage.
+Layout layout_of_output(const CallRecord& call, const FragmentOutput& output);
 
 }  // namespace fuseproof

@@ -49,23 +49,6 @@ const CallArgument& CallInputs::argument_of(const FragmentInput& input) const {
                           input.node, input.argument, call_.arguments.size()));
 }
 
-// The input's layout counted from the start of its storage.
-Layout CallInputs::layout_of_input(const FragmentInput& input, const CallArgument& argument) const {
-  if (!input.layout) return argument.layout;
-  Layout layout =
-      resolved(*input.layout, call_.symbols, fmt::format("the fragment's input `{}`", input.node));
-  const auto item = static_cast<std::int64_t>(dtype_size_bytes(layout.dtype));
-  const std::int64_t begin_bytes =
-      argument.layout.offset * static_cast<std::int64_t>(dtype_size_bytes(argument.layout.dtype));
-  if (begin_bytes % item != 0) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("the fragment's input `{}` begins between two elements of {}",
-                            input.node, dtype_name(layout.dtype)));
-  }
-  layout.offset += begin_bytes / item;
-  return layout;
-}
-
 std::size_t CallInputs::storage_of(const FragmentInput& input, const CallArgument& argument) const {
   if (argument.storage >= 0 && argument.storage < std::ssize(storages_)) return argument.storage;
   throw Error(ErrorKind::kBadInput,
@@ -77,8 +60,9 @@ c10::IValue CallInputs::native_value(const FragmentInput& input) {
   const CallArgument& argument = argument_of(input);
   if (argument.kind == CallArgument::Kind::kInteger) return argument.integer;
   if (argument.kind == CallArgument::Kind::kFloat) return argument.number;
-  return view_storage(storages_[storage_of(input, argument)], layout_of_input(input, argument),
-                      fmt::format("the fragment's input `{}`", input.node));
+  const std::string what = fmt::format("the fragment's input `{}`", input.node);
+  return view_storage(storages_[storage_of(input, argument)],
+                      layout_in_storage(call_, input.argument, input.layout, what), what);
 }
 
 c10::IValue CallInputs::wide_value(const FragmentInput& input, Widening widening) {

@@ -26,7 +26,6 @@ class CallInputs {
 
  private:
   const CallArgument& argument_of(const FragmentInput& input) const;
-  Layout layout_of_input(const FragmentInput& input, const CallArgument& argument) const;
   std::size_t storage_of(const FragmentInput& input, const CallArgument& argument) const;
   c10::IValue native_value(const FragmentInput& input);
   c10::IValue wide_value(const FragmentInput& input, Widening widening);

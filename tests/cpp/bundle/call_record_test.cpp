@@ -88,3 +88,15 @@ TEST_CASE("thread counts are judged before they are narrowed") {
   json["threads"] = (std::int64_t{1} << 32) + 1;
   CHECK_THROWS_WITH(parsed(json), "0.json: field `threads` is 4294967297; expected 1 to 4096");
 }
+
+TEST_CASE("a value of another dtype than its argument's view begins at the same byte") {
+  CallRecord call;
+  call.arguments.resize(1);
+  call.arguments[0].layout = {DType::kFloat32, {8}, {1}, 2};  // begins at byte 8
+  const SymbolicLayout halves{DType::kFloat16, {4}, {1}, 3};
+  CHECK(layout_in_storage(call, 0, std::nullopt, "x") == call.arguments[0].layout);
+  CHECK(layout_in_storage(call, 0, halves, "x") == Layout{DType::kFloat16, {4}, {1}, 7});
+  const SymbolicLayout doubles{DType::kFloat64, {2}, {1}, 0};
+  call.arguments[0].layout.offset = 3;  // byte 12, in the middle of a float64
+  CHECK_THROWS_AS(layout_in_storage(call, 0, doubles, "x"), Error);
+}
