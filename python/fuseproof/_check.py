@@ -22,6 +22,7 @@ class Finding:
     site:              its folder's name in the run, "003_cpp_fused_add_relu_0".
     stage:             where the fault lies: "none", "kernel", "graph", "external".
     verdict:           a word of docs/verdicts.md.
+    known:             whether it is a finding that the baseline has.
     difference:        "none", "value", "nan", "inf", "sign", "dtype", "shape", "stride",
                        "exception", "mutation" or "side_effect".
     output:            the kernel's argument that decided the verdict ("out_ptr1"), or "".
@@ -38,13 +39,14 @@ class Finding:
     output: str
     message: str
     user_line: str
+    known: bool
     minimum_tolerance: dict[str, float] | None
     error: str
     details: dict[str, Any]
 
     @property
     def is_finding(self) -> bool:
-        """Whether the verdict says that something is wrong (exit status 1)."""
+        """Whether the verdict says that something is wrong, known or not."""
         return self.verdict in _FINDINGS
 
 
@@ -68,6 +70,7 @@ def finding_from_json(entry: dict[str, Any]) -> Finding:
         output=name,
         message=entry["message"],
         user_line=entry["user_line"],
+        known=entry["known"],
         minimum_tolerance=tolerance and {key: float(value) for key, value in tolerance.items()},
         error=entry.get("error", ""),
         details=entry,
@@ -82,6 +85,7 @@ def check(
     jobs: int = 0,
     trust: bool = False,
     imports: Sequence[str] = (),
+    baseline: str | os.PathLike[str] | None = None,
 ) -> list[Finding]:
     """Runs every captured kernel's own artifact against its fragment; a result for each site.
 
@@ -92,8 +96,10 @@ def check(
     imports:  modules that register operators of yours, for the reference to run: their code is
               executed, in a process of its own.
 
-    Raises BadInputError (no run), UsageError (unknown criteria, foreign run) and UnsupportedError
-    (Fuseproof or torch incompletely installed).
+    baseline: a file that `fuseproof check --json` wrote; findings that it has are `known`.
+
+    Raises BadInputError (no run or baseline), UsageError (unknown criteria, foreign run) and
+    UnsupportedError (Fuseproof or torch incompletely installed).
     """
     if criteria not in ("default", "cann"):
         raise _core.UsageError(f"criteria={criteria!r}: expected 'default' or 'cann'")
@@ -107,6 +113,8 @@ def check(
         "imports": list(imports),
         "python": sys.executable,
     }
+    if baseline is not None:
+        options["baseline"] = os.fspath(baseline)
     program = Path(_core.__file__).parent / "bin" / "fuseproof"
     text = _core.check_run(os.fspath(run), json.dumps(options), str(program))
     return [finding_from_json(entry) for entry in json.loads(text)]

@@ -43,18 +43,24 @@ const OutputResult* SiteResult::worst_output() const {
   return worst_so_far;
 }
 
+bool SiteResult::is_finding() const {
+  return !error && verdict_info(verdict).verdict_class == VerdictClass::kFinding;
+}
+
 int exit_status(const std::vector<SiteResult>& results) {
   std::vector<Verdict> verdicts;
   bool has_internal_error = false;
+  bool has_known = false;
   for (const SiteResult& result : results) {
-    if (!result.error) {
-      verdicts.push_back(result.verdict);
-      continue;
-    }
-    if (error_kind_info(*result.error).exit_status == 2) return 2;
-    has_internal_error = true;
+    has_known |= result.is_known;
+    if (result.error && error_kind_info(*result.error).exit_status == 2) return 2;
+    has_internal_error |= result.error.has_value();
+    if (!result.error && !result.is_known) verdicts.push_back(result.verdict);
   }
-  return has_internal_error ? 3 : exit_status(verdicts);
+  if (has_internal_error) return 3;
+  const int status = exit_status(verdicts);
+  constexpr int kNothingChecked = 3;
+  return status == kNothingChecked && has_known ? 0 : status;
 }
 
 Json to_json(const SiteResult& result) {
@@ -71,6 +77,7 @@ Json to_json(const SiteResult& result) {
                {"stage", stage_name(result.stage)},
                {"verdict", verdict_info(result.verdict).name},
                {"difference", difference_name(result.difference)},
+               {"known", result.is_known},
                {"message", result.message},
                {"deciding_output", deciding == nullptr ? "" : deciding->argument},
                {"user_line", result.user_line},

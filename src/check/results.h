@@ -40,6 +40,7 @@ struct SiteResult {
   Stage stage = Stage::kNone;
   DifferenceKind difference = DifferenceKind::kNone;
   std::string message;
+  bool is_known = false;  // a finding that the baseline has: shown, but no failure
   // Set when the bundle or Fuseproof itself was at fault; `message` holds the error's text.
   std::optional<ErrorKind> error;
   std::vector<OutputResult> outputs;
@@ -52,11 +53,12 @@ struct SiteResult {
 
   // The output that decided the verdict; null when none did (a crash).
   const OutputResult* worst_output() const;
+  bool is_finding() const;
 };
 
 Json to_json(const SiteResult& result);
 
-// Of a whole check: 2 before 3 before 1 where several meet.
+// Of a whole check: 2 before 3 before 1 where several meet. Known findings count as explained.
 int exit_status(const std::vector<SiteResult>& results);
 
 }  // namespace fuseproof

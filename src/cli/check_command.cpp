@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "check/baseline.h"
 #include "check/selection.h"
 #include "cli/command.h"
 #include "cli/signals.h"
@@ -75,6 +76,10 @@ void add_check_options(CLI::App& command, CheckArguments& arguments) {
                   "processors divided by the largest number of threads that a kernel was generated "
                   "for")
       ->check(CLI::Range(0, 256));
+  command
+      .add_option("--baseline", arguments.baseline,
+                  "what an earlier `check --json` printed: only findings that are not in it fail")
+      ->type_name("FILE");
   command.add_flag("--trust", arguments.is_trusted, "run native code that was made elsewhere");
   add_import_option(command, arguments.imports);
   command.add_flag("--json", arguments.as_json, "one JSON document on stdout");
@@ -88,14 +93,17 @@ int check_and_report(const Path& path, const CheckArguments& arguments) {
   require_trust(files, run, arguments.trust());
   warn_of_problems(files, run);
   const std::vector<SiteAddress> sites = select_sites(run, arguments.kernel_pattern);
+  std::optional<Baseline> baseline;
+  if (!arguments.baseline.empty()) baseline = Baseline::read(files, arguments.baseline);
   const Installation installation = find_installation(files, running_program());
   const auto start = std::chrono::steady_clock::now();
   CheckPlan plan = plan_of(arguments);
   if (plan.jobs == 0) plan.jobs = fitting_jobs(files, run, sites);
   watch_for_signals();
-  const std::vector<SiteResult> results = check_sites(
+  std::vector<SiteResult> results = check_sites(
       run, sites, workbench_factory(files, installation, run, arguments.imports, plan.is_cancelled),
       plan);
+  if (baseline) summary.unmet_findings = baseline->mark_known(results);
   summary.run = path.string();
   summary.criteria = arguments.criteria;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -128,7 +136,8 @@ Command add_check_command(CLI::App& parser) {
       "Examples:\n"
       "  fuseproof check RUN\n"
       "  fuseproof check RUN --kernel 'cpp_fused_*relu*' --jobs 2\n"
-      "  fuseproof check RUN --criteria cann --json > results.json");
+      "  fuseproof check RUN --criteria cann --json > results.json\n"
+      "  fuseproof check RUN2 --baseline results.json");
   return {command, [run, arguments] { return check_and_report(*run, *arguments); }};
 }
 

@@ -29,6 +29,7 @@ Command add_show_command(CLI::App& parser);
 struct CheckArguments {
   std::string criteria = "default";
   std::string kernel_pattern;
+  std::string baseline;  // path; "": none
   int jobs = 0;  // 0: fitting_jobs
   bool is_trusted = false;
   std::vector<std::string> imports;

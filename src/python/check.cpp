@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/json.h"
 #include "bindings.h"
+#include "check/baseline.h"
 #include "check/selection.h"
 #include "workbench/installation.h"
 
@@ -43,15 +44,16 @@ Json checked(const std::string& path, const JsonObject& options, const std::stri
   plan.is_cancelled = [&interruption] { return interruption.is_there(); };
   Installation installation = find_installation(files, program);
   installation.python = options.string("python");
-  Json results = Json::array();
-  for (const SiteResult& result :
-       check_sites(run, sites,
-                   workbench_factory(files, installation, run, options.strings("imports"),
-                                     plan.is_cancelled),
-                   plan)) {
-    results.push_back(to_json(result));
-  }
-  return results;
+  std::optional<Baseline> baseline;
+  if (options.has("baseline")) baseline = Baseline::read(files, options.string("baseline"));
+  std::vector<SiteResult> results = check_sites(
+      run, sites,
+      workbench_factory(files, installation, run, options.strings("imports"), plan.is_cancelled),
+      plan);
+  if (baseline) baseline->mark_known(results);
+  Json list = Json::array();
+  for (const SiteResult& result : results) list.push_back(to_json(result));
+  return list;
 }
 
 std::string check_run(const std::string& path, const std::string& options,
@@ -83,8 +85,8 @@ void bind_check(nb::module_& module) {
       "This machine's processor; equal on machines that can run each other's kernels.");
   module.def("check_run", &check_run, nb::arg("run"), nb::arg("options"), nb::arg("program"),
              "Checks the kernels of a run. `options`: JSON with criteria, jobs, kernel, trust, "
-             "imports and "
-             "python (the interpreter for what only Python can run). "
+             "imports, python (the interpreter for what only Python can run) and, where there is "
+             "one, baseline (a path). "
              "`program`: a path in the folder of fuseproof-runner. Returns the results as JSON, in "
              "the form of `fuseproof check --json`.");
 }

@@ -36,6 +36,7 @@ std::string verdict_text(const SiteResult& result) {
   if (result.difference != DifferenceKind::kNone) {
     remarks.emplace_back(difference_name(result.difference));
   }
+  if (result.is_known) remarks.emplace_back("known");
   if (passes_in_part(result)) {
     remarks.push_back(
         fmt::format("{} of {} outputs", result.live_outputs_checked, result.live_outputs));
@@ -142,6 +143,10 @@ std::map<std::string, int> counts(const std::vector<SiteResult>& results) {
   return count;
 }
 
+std::size_t known_findings(const std::vector<SiteResult>& results) {
+  return static_cast<std::size_t>(std::ranges::count_if(results, &SiteResult::is_known));
+}
+
 std::string summary_line(const std::vector<SiteResult>& results, const CheckSummary& summary) {
   std::vector<std::string> parts;
   for (const auto& [verdict, count] : counts(results)) {
@@ -151,6 +156,10 @@ std::string summary_line(const std::vector<SiteResult>& results, const CheckSumm
                                  fmt::join(parts, ", "));
   const auto in_part = std::ranges::count_if(results, passes_in_part);
   if (in_part > 0) text += fmt::format("; {} of them with outputs that are not checked", in_part);
+  if (summary.unmet_findings) {
+    text += fmt::format("; {} of them known, {} findings of the baseline were not met",
+                        known_findings(results), *summary.unmet_findings);
+  }
   return text + "\n";
 }
 
@@ -169,7 +178,7 @@ std::string check_report_text(const std::vector<SiteResult>& results, const Chec
 Json check_report_json(const std::vector<SiteResult>& results, const CheckSummary& summary) {
   Json list = Json::array();
   for (const SiteResult& result : results) list.push_back(to_json(result));
-  return {
+  Json json = {
       {"version", "1.0"},
       {"run", summary.run},
       {"criteria", summary.criteria},
@@ -178,6 +187,10 @@ Json check_report_json(const std::vector<SiteResult>& results, const CheckSummar
       {"summary", counts(results)},
       {"capture", summary.capture},
       {"seconds", summary.seconds}};
+  if (summary.unmet_findings) {
+    json["baseline"] = {{"known", known_findings(results)}, {"unmet", *summary.unmet_findings}};
+  }
+  return json;
 }
 
 }  // namespace fuseproof

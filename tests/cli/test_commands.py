@@ -115,6 +115,39 @@ def test_an_edited_kernel_is_announced_rebuilt_and_found(fuseproof, small_run):
     assert float(output["minimum_tolerance"]["atol"]) > 0
 
 
+def test_known_findings_of_a_baseline_do_not_fail_and_new_ones_do(fuseproof, small_run, tmp_path):
+    source = site(small_run, 0) / "kernel.cpp"
+    source.write_text(source.read_text().replace(" / ", " * "))
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text(fuseproof("check", small_run, "--json").stdout)
+
+    again = fuseproof("check", small_run, "--baseline", baseline)
+    assert again.returncode == 0
+    assert "kernel_wrong (value; known)" in again.stdout
+    assert "1 of them known, 0 findings of the baseline were not met" in again.stdout
+
+    other = site(small_run, 1) / "kernel.cpp"
+    other.write_text(other.read_text() + "\nthis is no C++\n")
+    new = fuseproof("check", small_run, "--baseline", baseline, "--json")
+    assert new.returncode == 1
+    document = json.loads(new.stdout)
+    assert [entry["known"] for entry in document["results"]] == [True, False]
+    assert document["baseline"] == {"known": 1, "unmet": 0}
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"results": 3}'])
+def test_what_is_no_baseline_is_refused_before_anything_runs(
+    fuseproof, small_run, tmp_path, content
+):
+    baseline = tmp_path / "baseline.json"
+    if content is not None:
+        baseline.write_text(content)
+    result = fuseproof("check", small_run, "--baseline", baseline)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "baseline.json" in result.stderr
+
+
 def test_a_source_that_does_not_compile_is_a_finding_with_the_command(fuseproof, small_run):
     source = site(small_run, 0) / "kernel.cpp"
     source.write_text(source.read_text() + "\nthis is no C++\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import fuseproof
 import pytest
 import torch
@@ -38,6 +40,21 @@ def test_an_edited_kernel_is_a_finding_with_output_and_tolerance(run):
     assert (result.verdict, result.stage, result.difference) == ("kernel_wrong", "kernel", "value")
     assert result.output == "out_ptr0"
     assert result.minimum_tolerance["atol"] > 0
+
+
+def test_a_finding_of_the_baseline_is_known(run, tmp_path):
+    source = next(run.glob("*/sites/*/kernel.cpp"))
+    original = source.read_text()
+    source.write_text(original.replace("tmp0 + tmp1", "tmp0 - tmp1"))
+    baseline = tmp_path / "baseline.json"
+    try:
+        (before,) = fuseproof.check(run)
+        baseline.write_text(json.dumps({"results": [before.details]}))
+        (after,) = fuseproof.check(run, baseline=baseline)
+    finally:
+        source.write_text(original)
+    assert not before.known
+    assert after.known and after.is_finding
 
 
 def test_cann_criteria_give_their_line(run):
