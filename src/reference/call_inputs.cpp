@@ -66,7 +66,7 @@ c10::IValue CallInputs::native_value(const FragmentInput& input) {
 }
 
 c10::IValue CallInputs::wide_value(const FragmentInput& input, Widening widening) {
-  const c10::IValue native = native_value(input);
+  c10::IValue native = native_value(input);
   if (!native.isTensor() || !is_inexact(native.toTensor().scalar_type())) return native;
   const at::Tensor& tensor = native.toTensor();
   const at::Tensor& base =

@@ -85,7 +85,7 @@ at::Tensor OpenResultsPolicy::drawn(const at::Tensor& result, const at::Tensor& 
   return restrided(at::where(is_open, others, result), result.strides());
 }
 
-void OpenResultsPolicy::draw_content(at::Tensor content) {
+void OpenResultsPolicy::draw_content(const at::Tensor& content) {
   constexpr double kScale = 100;
   const bool is_number = content.is_floating_point() || content.is_complex();
   const at::ScalarType dtype = is_number ? at::kFloat : at::kChar;

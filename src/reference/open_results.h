@@ -26,7 +26,7 @@ class OpenResultsPolicy : public StepPolicy {
 
  private:
   // Draws content for a tensor that nobody has written yet.
-  void draw_content(at::Tensor content);
+  void draw_content(const at::Tensor& content);
   // The values of `result`; where `is_open`, values that differ from it.
   at::Tensor drawn(const at::Tensor& result, const at::Tensor& is_open);
 

@@ -61,46 +61,51 @@ at::Tensor iota(std::int64_t length, std::int64_t start, std::int64_t step, at::
   return at::arange(start, start + length * step, step, options(dtype, device));
 }
 
-at::Tensor empty(Ints shape, at::ScalarType dtype, c10::Device device, bool) {
+at::Tensor empty(const Ints& shape, at::ScalarType dtype, c10::Device device, bool) {
   return at::empty(shape, options(dtype, device));
 }
 
-at::Tensor empty_strided(Ints shape, Ints strides, at::ScalarType dtype, c10::Device device, bool) {
+at::Tensor empty_strided(const Ints& shape, const Ints& strides, at::ScalarType dtype,
+                         c10::Device device, bool) {
   return at::empty_strided(shape, strides, options(dtype, device));
 }
 
-at::Tensor empty_permuted(Ints shape, Ints physical_layout, at::ScalarType dtype,
+at::Tensor empty_permuted(const Ints& shape, const Ints& physical_layout, at::ScalarType dtype,
                           c10::Device device, bool) {
   return at::empty_permuted(shape, physical_layout, options(dtype, device));
 }
 
-at::Tensor full(Ints shape, at::Scalar fill_value, at::ScalarType dtype, c10::Device device, bool) {
+at::Tensor full(const Ints& shape, const at::Scalar& fill_value, at::ScalarType dtype,
+                c10::Device device, bool) {
   return at::full(shape, fill_value, options(dtype, device));
 }
 
-at::Tensor full_like(at::Tensor a, at::Scalar fill_value, at::ScalarType dtype, c10::Device device,
-                     bool) {
+at::Tensor full_like(const at::Tensor& a, const at::Scalar& fill_value, at::ScalarType dtype,
+                     c10::Device device, bool) {
   return at::full_like(a, fill_value, options(dtype, device));
 }
 
-at::Tensor scalar_tensor(at::Scalar s, OptionalDType dtype, std::optional<c10::Device> device) {
+at::Tensor scalar_tensor(const at::Scalar& s, OptionalDType dtype,
+                         std::optional<c10::Device> device) {
   TORCH_CHECK(!s.isComplex() || (dtype && at::isComplexType(*dtype)),
               "Complex scalar requires complex tensor dtype.");
   return at::scalar_tensor(s, dtype, std::nullopt, device, std::nullopt);
 }
 
-at::Tensor inductor_lookup_seed(at::Tensor seeds, std::int64_t index) {
+at::Tensor inductor_lookup_seed(const at::Tensor& seeds, std::int64_t index) {
   return seeds.select(0, index).clone();
 }
 
-at::Tensor inductor_random(Ints size, at::Tensor seed, std::string mode, OptionalDType) {
+at::Tensor inductor_random(const Ints& size, const at::Tensor& seed, const std::string& mode,
+                           OptionalDType) {
   TORCH_CHECK(mode == "rand" || mode == "randn", "inductor_random: unknown mode ", mode);
   const auto key = seed.item<std::int64_t>();
   const auto draw = mode == "rand" ? uniform : gaussian;
   return drawn<float>(size, at::kFloat, [&](std::int64_t i) { return draw(key, i); });
 }
 
-at::Tensor inductor_randint(std::int64_t low, std::int64_t high, Ints size, at::Tensor seed) {
+at::Tensor inductor_randint(std::int64_t low, std::int64_t high, const Ints& size,
+                            const at::Tensor& seed) {
   TORCH_CHECK(low < high, "inductor_randint: the range [", low, ", ", high, ") is empty");
   const auto key = seed.item<std::int64_t>();
   return drawn<std::int64_t>(size, at::kLong,

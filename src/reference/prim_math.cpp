@@ -51,22 +51,24 @@ at::Tensor reduced_last(const at::Tensor& inp, const OptionalInts& dims) {
 
 }  // namespace
 
-at::Tensor cbrt(at::Tensor self) {
+at::Tensor cbrt(const at::Tensor& self) {
   TORCH_CHECK(!self.is_complex(),
               "cbrt: Complex inputs not supported. Consider calling torch.pow(a, 1.0/3.0)");
   return at::copysign(at::pow(self.abs(), 1.0 / 3.0), self);
 }
 
 // torch's is_integer_dtype: an integer that is no bool.
-at::Tensor div(at::Tensor self, at::Tensor other) {
+at::Tensor div(const at::Tensor& self, const at::Tensor& other) {
   if (at::isIntegralType(self.scalar_type(), false)) return at::div(self, other, "trunc");
   return at::true_divide(self, other);
 }
 
 // Rounded after the multiplication, as the Python implementation is.
-at::Tensor fma(at::Tensor a, at::Tensor b, at::Tensor c) { return at::add(at::mul(a, b), c); }
+at::Tensor fma(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
+  return at::add(at::mul(a, b), c);
+}
 
-at::Tensor sum(at::Tensor inp, OptionalInts dims, OptionalDType output_dtype) {
+at::Tensor sum(const at::Tensor& inp, const OptionalInts& dims, OptionalDType output_dtype) {
   return at::sum(inp, optional_ref(dims), false, output_dtype);
 }
 
@@ -78,16 +80,16 @@ at::Tensor prod(at::Tensor inp, OptionalInts dims, OptionalDType output_dtype) {
   return inp;
 }
 
-at::Tensor amax(at::Tensor inp, OptionalInts dims, OptionalDType) {
+at::Tensor amax(const at::Tensor& inp, const OptionalInts& dims, OptionalDType) {
   return at::amax(inp, dims_or_all(dims));
 }
 
-at::Tensor amin(at::Tensor inp, OptionalInts dims, OptionalDType) {
+at::Tensor amin(const at::Tensor& inp, const OptionalInts& dims, OptionalDType) {
   return at::amin(inp, dims_or_all(dims));
 }
 
 // Python has no implementation of its own; the meaning is NumPy's bitwise_xor.reduce.
-at::Tensor xor_sum(at::Tensor inp, OptionalInts dims, OptionalDType output_dtype) {
+at::Tensor xor_sum(at::Tensor inp, const OptionalInts& dims, OptionalDType output_dtype) {
   if (output_dtype) inp = inp.to(*output_dtype);
   at::Tensor values = reduced_last(inp, dims);
   if (values.size(-1) == 0) {
@@ -105,19 +107,20 @@ at::Tensor xor_sum(at::Tensor inp, OptionalInts dims, OptionalDType output_dtype
   return values.squeeze(-1);
 }
 
-at::Tensor var(at::Tensor inp, OptionalInts dims, std::optional<double> correction, OptionalDType) {
+at::Tensor var(const at::Tensor& inp, const OptionalInts& dims, std::optional<double> correction,
+               OptionalDType) {
   std::optional<at::Scalar> degrees;
   if (correction) degrees = at::Scalar(*correction);
   return at::var(inp, optional_ref(dims), degrees, false);
 }
 
-TensorPair prepare_softmax_online(at::Tensor a, std::int64_t dim) {
+TensorPair prepare_softmax_online(const at::Tensor& a, std::int64_t dim) {
   at::Tensor maximum = at::amax(a, dim, true);
   at::Tensor sum = at::sum(at::exp(at::sub(a, maximum)), at::IntArrayRef(dim), true);
   return {std::move(maximum), std::move(sum)};
 }
 
-at::Tensor cvt_e8m0_rceil(at::Tensor input) {
+at::Tensor cvt_e8m0_rceil(const at::Tensor& input) {
   const at::ScalarType dtype = input.scalar_type();
   TORCH_CHECK(dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16,
               "cvt_e8m0_rceil requires float32, float16, or bfloat16 input, got ", dtype);

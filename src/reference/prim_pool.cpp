@@ -49,8 +49,9 @@ at::Tensor window_begin(const at::Tensor& like, std::size_t dim, const Ints& str
 
 }  // namespace
 
-TensorPair low_memory_max_pool_with_offsets(at::Tensor self, Ints kernel_size, Ints stride,
-                                            Ints padding, Ints dilation, bool ceil_mode) {
+TensorPair low_memory_max_pool_with_offsets(const at::Tensor& self, const Ints& kernel_size,
+                                            const Ints& stride, const Ints& padding, Ints dilation,
+                                            bool ceil_mode) {
   const std::size_t pooled = kernel_size.size();
   TORCH_CHECK(pooled == 2 || pooled == 3, "max pooling of ", pooled, " dimensions");
   auto [values, positions] =
@@ -65,9 +66,9 @@ TensorPair low_memory_max_pool_with_offsets(at::Tensor self, Ints kernel_size, I
   return {values, flatten(indices, kernel_size).to(at::kChar)};
 }
 
-at::Tensor low_memory_max_pool_offsets_to_indices(at::Tensor self, Ints kernel_size,
-                                                  Ints input_size, Ints stride, Ints padding,
-                                                  Ints dilation) {
+at::Tensor low_memory_max_pool_offsets_to_indices(const at::Tensor& self, const Ints& kernel_size,
+                                                  const Ints& input_size, const Ints& stride,
+                                                  const Ints& padding, Ints dilation) {
   const at::Tensor offsets = self.to(at::kLong);
   std::vector<at::Tensor> indices = unflatten(offsets, kernel_size);
   for (std::size_t dim = 0; dim < indices.size(); ++dim) {

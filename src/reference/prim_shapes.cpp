@@ -23,7 +23,7 @@ Ints collapsed_shape(const at::Tensor& a, std::int64_t start, std::int64_t end) 
 
 }  // namespace
 
-at::Tensor broadcast_in_dim(at::Tensor a, Ints shape, Ints broadcast_dimensions) {
+at::Tensor broadcast_in_dim(at::Tensor a, const Ints& shape, Ints broadcast_dimensions) {
   at::Tensor view = std::move(a);
   for (std::int64_t dim = 0; dim < static_cast<std::int64_t>(shape.size()); ++dim) {
     const bool is_kept = std::find(broadcast_dimensions.begin(), broadcast_dimensions.end(), dim) !=
@@ -33,17 +33,17 @@ at::Tensor broadcast_in_dim(at::Tensor a, Ints shape, Ints broadcast_dimensions)
   return view.expand(shape);
 }
 
-at::Tensor collapse(at::Tensor a, std::int64_t start, std::int64_t end) {
+at::Tensor collapse(const at::Tensor& a, std::int64_t start, std::int64_t end) {
   at::Tensor result = a.new_empty(collapsed_shape(a, start, end));
   result.view_as(a).copy_(a);
   return result;
 }
 
-at::Tensor collapse_view(at::Tensor a, std::int64_t start, std::int64_t end) {
+at::Tensor collapse_view(const at::Tensor& a, std::int64_t start, std::int64_t end) {
   return a.view(collapsed_shape(a, start, end));
 }
 
-at::Tensor split_dim(at::Tensor a, std::int64_t dim, std::int64_t outer_length) {
+at::Tensor split_dim(const at::Tensor& a, std::int64_t dim, std::int64_t outer_length) {
   TORCH_CHECK(0 <= dim && dim < a.dim() && outer_length > 0 && a.size(dim) % outer_length == 0,
               "Attempting to split dimension ", dim, " of ", a.sizes(), " by ", outer_length);
   Ints shape = a.sizes().vec();
@@ -52,33 +52,33 @@ at::Tensor split_dim(at::Tensor a, std::int64_t dim, std::int64_t outer_length) 
   return a.view(shape);
 }
 
-at::Tensor view_of(at::Tensor a) { return a.view(a.sizes()); }
+at::Tensor view_of(const at::Tensor& a) { return a.view(a.sizes()); }
 
-at::Tensor reshape(at::Tensor a, Ints shape) {
+at::Tensor reshape(const at::Tensor& a, const Ints& shape) {
   return a.reshape(shape).clone(at::MemoryFormat::Contiguous);
 }
 
-at::Tensor copy_strided(at::Tensor a, Ints stride) {
+at::Tensor copy_strided(const at::Tensor& a, const Ints& stride) {
   return at::empty_strided(a.sizes(), stride, a.options()).copy_(a);
 }
 
-at::Tensor copy_to(at::Tensor a, at::Tensor b) { return a.copy_(b); }
+at::Tensor copy_to(const at::Tensor& a, const at::Tensor& b) { return a.copy_(b); }
 
-at::Tensor resize(at::Tensor a, Ints shape) {
+at::Tensor resize(at::Tensor a, const Ints& shape) {
   a.resize_(shape);
   return a;
 }
 
-at::Tensor inductor_force_stride_order(at::Tensor input, Ints stride) {
+at::Tensor inductor_force_stride_order(at::Tensor input, const Ints& stride) {
   if (input.strides() == at::IntArrayRef(stride)) return input;
   return input.clone().as_strided(input.sizes(), stride).copy_(input);
 }
 
-at::Tensor convert_element_type(at::Tensor a, at::ScalarType dtype) {
+at::Tensor convert_element_type(const at::Tensor& a, at::ScalarType dtype) {
   return at::empty_like(a, a.options().dtype(dtype)).copy_(a);
 }
 
-at::Tensor device_put(at::Tensor a, c10::Device device, bool non_blocking) {
+at::Tensor device_put(const at::Tensor& a, c10::Device device, bool non_blocking) {
   return a.to(device, a.scalar_type(), non_blocking);
 }
 

@@ -166,7 +166,7 @@ Layout layout_of(const at::Tensor& tensor) {
 at::Tensor restrided(const at::Tensor& tensor, at::IntArrayRef strides) {
   if (tensor.strides() == strides) return tensor;
   const at::Tensor extent = at::zeros({extent_elements(tensor.sizes(), strides)}, tensor.options());
-  const at::Tensor result = extent.as_strided(tensor.sizes(), strides);
+  at::Tensor result = extent.as_strided(tensor.sizes(), strides);
   without_repetition(result, strides).copy_(without_repetition(tensor, strides));
   return result;
 }
