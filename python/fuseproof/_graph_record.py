@@ -11,6 +11,7 @@ import torch
 
 from fuseproof import _core
 from fuseproof._calls import Site
+from fuseproof._chain import Chain
 from fuseproof._environment import build_recipe
 from fuseproof._kernel_record import GraphFacts
 from fuseproof._sizes import SymbolPlace
@@ -36,6 +37,7 @@ class GraphRecord:
     recipe: Json  # how its kernels are built
     order: list[Json] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)  # of a main graph: those of its sub-graphs too
+    chain: Chain = field(default_factory=Chain)  # of a main graph
 
     @property
     def main_id(self) -> str:
@@ -55,6 +57,11 @@ class GraphRecord:
     def close(self) -> None:
         """Lets go of the compiler's objects; what is needed later has been copied."""
         self.facts = self.lowered = None  # type: ignore[assignment]
+
+    def release(self) -> None:
+        """Once all has been written."""
+        self.document = None
+        self.chain = Chain()
 
 
 def new_record(

@@ -49,7 +49,7 @@ class GraphFacts:
 
     def __init__(self, graph: Any, values: dict[Any, Any]) -> None:
         self.graph = graph
-        self.sizes = Sizes(graph)
+        self.sizes = Sizes(graph.sizevars)
         self.real_names: dict[str, str] = graph.scheduler.mutation_real_name
         self.order = node_order(graph)
         self.locations: list[Json] = []

@@ -118,6 +118,8 @@ def _float(value: float) -> float | Json:
 
 def target_name(node: Node) -> str:
     target: Any = node.target
+    if node.op in ("call_method", "call_module"):
+        return f"{node.op.removeprefix('call_')}:{target}"
     if target is operator.getitem:
         return "getitem"
     if isinstance(target, torch._ops.OpOverload):
@@ -163,8 +165,13 @@ def source_of(node: Node) -> Json | None:
 _KINDS = {"placeholder": "placeholder", "get_attr": "constant", "output": "output"}
 
 
+def _value(node: Node, fallback: object = None) -> Any:
+    """What stands for a node's value while it is compiled; in Dynamo's graphs, its own key does."""
+    return node.meta.get("val", node.meta.get("example_value", fallback))
+
+
 def _node(node: Node, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
-    value = node.meta.get("val", constants.get(node.name))
+    value = _value(node, constants.get(node.name))
     is_tuple = isinstance(value, (list, tuple))
     parts: Any = value if is_tuple else [value] if isinstance(value, torch.Tensor) else []
     result: Json = {
@@ -191,18 +198,18 @@ def _node(node: Node, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
 
 def _symbolic_numbers(node: Node) -> list[Any]:
     """The symbolic numbers in a node's value: itself, or sizes of its tensors."""
-    value = node.meta.get("val")
+    value = _value(node)
     parts = list(value) if isinstance(value, (list, tuple)) else [value]
     parts += [size for part in parts if isinstance(part, torch.Tensor) for size in part.shape]
     return [part for part in parts if isinstance(part, SYMBOLIC)]
 
 
-def read_graph(graph: Any, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
-    """The lowered graph. `constants`: the values of its get_attr nodes, by node name."""
+def read_nodes(graph: torch.fx.Graph, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
+    """A graph. `constants`: the values of its get_attr nodes, by node name."""
     nodes, mutations, problems = [], {}, {}
     symbols: dict[str, int] = {}
     is_static = True
-    for node in graph.module.graph.nodes:
+    for node in graph.nodes:
         try:
             nodes.append(_node(node, constants, sizes))
         except Unserializable as problem:
@@ -221,10 +228,15 @@ def read_graph(graph: Any, constants: dict[str, torch.Tensor], sizes: Sizes) -> 
         "graph": {"nodes": nodes},
         "mutations": mutations,
         "problems": problems,
-        "external_nodes": sorted({name for _, name in external_operations(graph)}),
         "is_static": is_static,
         "symbols": symbols,
     }
+
+
+def read_graph(graph: Any, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
+    """The lowered graph."""
+    external = sorted({name for _, name in external_operations(graph)})
+    return {**read_nodes(graph.module.graph, constants, sizes), "external_nodes": external}
 
 
 # --- External calls -------------------------------------------------------------------------------

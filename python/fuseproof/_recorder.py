@@ -17,6 +17,7 @@ import torch
 
 from fuseproof import _side_file
 from fuseproof._calls import CallRecorder, CallWriter, Site
+from fuseproof._chain import Chains
 from fuseproof._graph_record import GraphRecord, main_graph, new_record
 from fuseproof._kernel_record import read_kernel
 from fuseproof._lowering import origin_of
@@ -33,6 +34,7 @@ _MAX_FOLDER_NAME = 120  # Inductor's names grow with the number of fused ops
 class _CachedGraph:
     """A graph that torch's cache served, before it joins the run."""
 
+    compiled: Any  # the CompiledFxGraph
     content: Json
     sites: list[Site]
     objects: list[str]  # of each site: the path of the built kernel, or ""
@@ -71,8 +73,21 @@ class Recorder:
         self._failed: weakref.WeakSet[Any] = weakref.WeakSet()  # main graphs: a gap in the record
         self._contents: dict[tuple[str, str], str | None] = {}  # of side files, until loaded
         self._loading = _Loading()
+        self._chains = Chains()
 
     # What the hooks report.
+
+    def compile_begun(self, module: object) -> None:
+        with self._lock:
+            self._chains.begin(module)
+
+    def graph_traced(self, module: torch.fx.GraphModule) -> None:
+        with self._lock:
+            self._chains.traced(module)
+
+    def compile_ended(self) -> None:
+        with self._lock:
+            self._chains.end()
 
     def node_lowered(self, graph: Any, node: torch.fx.Node, value: object) -> None:
         with self._recording(graph):
@@ -160,7 +175,7 @@ class Recorder:
                     content = _side_file.content_of(records, sites, graph.constants)
                     _side_file.write(compiled, content)
             for record in records:
-                record.document = None
+                record.release()
 
     # Graphs that torch's caches hold.
 
@@ -180,7 +195,8 @@ class Recorder:
             sites = _side_file.sites_from(content, module)
             objects = _objects(sites, module)
             places = _side_file.symbol_places(content)
-            loaded = _CachedGraph(content, sites, objects, self._observe(sites, places, module))
+            calls = self._observe(sites, places, module)
+            loaded = _CachedGraph(compiled, content, sites, objects, calls)
             if self._loading.graphs is None:
                 self._join(loaded)
             else:
@@ -213,7 +229,8 @@ class Recorder:
         first = len(self.sites)
         names = [_folder(first + i, site.kernel) for i, site in enumerate(loaded.sites)]
         _side_file.name_sites(loaded.content, loaded.sites, names, main_id)
-        self.graphs += _side_file.graphs_from(loaded.content, main_id, loaded.sites)
+        chain = _side_file.complete(loaded.compiled, loaded.content, self._chains.current())
+        self.graphs += _side_file.graphs_from(loaded.content, main_id, loaded.sites, chain)
         self.sites += loaded.sites
         self._call_recorders.append(loaded.calls)
         self.external_calls += sum(
@@ -225,7 +242,7 @@ class Recorder:
             self._write_site(site, path)
         self._write_graphs_of(main_id)
         for record in self._family(main_id):
-            record.document = None
+            record.release()
 
     def module_failed(self, graph: Any | None, error: Exception) -> None:
         """A kernel did not build, or the module does not run."""
@@ -255,7 +272,7 @@ class Recorder:
         for record in self.graphs:
             self._write_graph(record)
             record.close()
-            record.document = None
+            record.release()
         self._update_info()
 
     def _update_info(self) -> None:
@@ -290,8 +307,10 @@ class Recorder:
 
     def _write_graph(self, record: GraphRecord) -> None:
         if record.document is not None:
-            document = {**record.document, "order": record.order}
-            self._writer.write_graph(record.id, json.dumps(document))
+            lowered = {**record.document, "order": record.order}
+            documents = {**record.chain.documents(), "graph": lowered}
+            for name, document in documents.items():
+                self._writer.write_graph(record.id, name, json.dumps(document))
 
     def _close(self, main_id: str) -> None:
         for record in self._family(main_id):
@@ -354,6 +373,8 @@ class Recorder:
         record = new_record(
             graph, identifier, self._values.pop(graph, {}), self._constants.get(graph, {})
         )
+        if main is graph:
+            record.chain = self._chains.current()
         self._records[graph] = record
         self.graphs.append(record)
         return record

@@ -18,6 +18,7 @@ import torch
 
 from fuseproof import _core
 from fuseproof._calls import Site
+from fuseproof._chain import Chain
 from fuseproof._environment import build_recipe
 from fuseproof._graph_record import GraphRecord
 from fuseproof._sizes import SymbolPlace
@@ -26,6 +27,7 @@ from fuseproof._torch_hooks import compiled_identity, internals
 Json = dict[str, Any]
 
 _MAX_INLINED_BYTES = 4096
+_MAX_CHAINS = 8  # different programs that are lowered to the same graph
 
 
 class ConstantNotKept(Exception):
@@ -63,6 +65,7 @@ def content_of(
         return {**item, "site": index_of[item["site"]]} if item["kind"] == "kernel" else item
 
     return {
+        "chains": [vars(records[0].chain)] if records else [],
         "graphs": [
             {
                 "sub_graph": record.id.removeprefix(record.main_id),
@@ -87,7 +90,17 @@ def content_of(
     }
 
 
-def graphs_from(content: Json, main_id: str, sites: list[Site]) -> list[GraphRecord]:
+def complete(compiled: Any, content: Json, chain: Chain) -> Chain:
+    """The chain of a graph that a cache served. AOTAutograd's cache holds no ATen graph: it is
+    looked up by Dynamo's. One that the side file does not have yet is added to it."""
+    known = [Chain(**entry) for entry in content["chains"]]
+    if chain.aten is not None and not any(one.begins_as(chain) for one in known):
+        chains = [*content["chains"], vars(chain)][-_MAX_CHAINS:]
+        write(compiled, {**content, "chains": chains})
+    return chain.completed(known)
+
+
+def graphs_from(content: Json, main_id: str, sites: list[Site], chain: Chain) -> list[GraphRecord]:
     """The records as the compile had them. `sites` have their names already."""
 
     def with_names(item: Json) -> Json:
@@ -114,6 +127,7 @@ def graphs_from(content: Json, main_id: str, sites: list[Site]) -> list[GraphRec
         records.append(record)
     if records:
         records[0].sites = sites
+        records[0].chain = chain
     return records
 
 

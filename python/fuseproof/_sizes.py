@@ -28,8 +28,8 @@ class Sizes:
     """The numbers of one graph, in the form that is the same for equal ones: simplified by what the
     compiler knows of its symbols (which of them are equal, what divides what)."""
 
-    def __init__(self, graph: Any) -> None:
-        self._sizevars = graph.sizevars
+    def __init__(self, sizevars: Any) -> None:
+        self._sizevars = sizevars
         self._texts: dict[Any, int | str] = {}
 
     def text(self, value: Any) -> int | str:

@@ -24,6 +24,9 @@ from fuseproof._core import UnsupportedError, UsageError
 TESTED_TORCH = "2.13"
 
 _NAMES = {
+    "compile_fx": "torch._inductor.compile_fx:",
+    "TracingContext": "torch._guards:TracingContext",
+    "SizeVarAllocator": "torch._inductor.sizevars:SizeVarAllocator",
     "GraphLowering": "torch._inductor.graph:GraphLowering",
     "CppScheduling": "torch._inductor.codegen.cpp:CppScheduling",
     "Scheduler": "torch._inductor.scheduler:Scheduler",
@@ -52,6 +55,8 @@ _NAMES = {
 
 # The functions that are wrapped: (owner, attribute).
 _HOOKED = [
+    ("compile_fx", "_compile_fx_main"),
+    ("compile_fx", "_recursive_joint_graph_passes"),
     ("GraphLowering", "run_node"),
     ("CppScheduling", "define_kernel"),
     ("Scheduler", "codegen_extern_call"),
@@ -109,6 +114,12 @@ def register_operators(namespace: str) -> None:
 class Listener(Protocol):
     """What hooks report. `graph` is a GraphLowering, `compiled` a CompiledFxGraph."""
 
+    def compile_begun(self, module: object) -> None: ...
+
+    def graph_traced(self, module: torch.fx.GraphModule) -> None: ...
+
+    def compile_ended(self) -> None: ...
+
     def node_lowered(self, graph: Any, node: torch.fx.Node, value: object) -> None: ...
 
     def kernel_defined(
@@ -159,6 +170,10 @@ class _Lookup(threading.local):
     loading: Any = None  # the CompiledFxGraph whose module is being loaded
 
 
+class _Passes(threading.local):
+    running = False  # Inductor's joint passes; they call themselves for sub-graphs
+
+
 class Hooks:
     """Wraps torch's functions from install() to remove(). At most one is installed in a process."""
 
@@ -166,6 +181,7 @@ class Hooks:
         self._listener: Listener | None = None
         self._patches: list[_Patch] = []
         self._lookup = _Lookup()
+        self._passes = _Passes()
 
     def listen(self, listener: Listener) -> None:
         """From now on what happens is reported; until then the wrappers only pass through."""
@@ -212,6 +228,29 @@ class Hooks:
     def _graph(self) -> Any | None:
         graph = internals().V.graph
         return graph if isinstance(graph, internals().GraphLowering) else None
+
+    def _wrap_compile_fx_main(self, original: Any) -> Any:
+        def _compile_fx_main(module: Any, *args: Any, **kwargs: Any) -> object:
+            self._tell("compile_begun", module)
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                self._tell("compile_ended")
+
+        return _compile_fx_main
+
+    def _wrap_recursive_joint_graph_passes(self, original: Any) -> Any:
+        def _recursive_joint_graph_passes(module: Any, *args: Any, **kwargs: Any) -> object:
+            if self._passes.running:
+                return original(module, *args, **kwargs)
+            self._tell("graph_traced", module)
+            self._passes.running = True
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                self._passes.running = False
+
+        return _recursive_joint_graph_passes
 
     def _wrap_run_node(self, original: Any) -> Any:
         def run_node(graph: Any, node: torch.fx.Node) -> object:

@@ -53,7 +53,8 @@ class RunWriter {
   // Adds top-level fields to the information (list of graphs, counts of what could not be
   // recovered).
   void update_info(const Json& fields);
-  void write_graph(const std::string& graph, const Json& document);
+  // One graph of a chain: "dynamo", "aten", or "graph", the one that was lowered.
+  void write_graph(const std::string& graph, const std::string& name, const Json& document);
   // Writes kernel.json, fragment.json, kernel.cpp and, when `object` names a file, kernel.so.
   // Hashes in `spec.artifact` are filled in. Writing a site again replaces it (its object came
   // later).

@@ -90,10 +90,11 @@ void RunWriter::update_info(const Json& fields) {
   files_.write_text_atomically(info_path(), text_of(info_));
 }
 
-void RunWriter::write_graph(const std::string& graph, const Json& document) {
+void RunWriter::write_graph(const std::string& graph, const std::string& name,
+                            const Json& document) {
   const Path folder = run_ / process_ / "graphs" / graph;
   files_.create_folders(folder);
-  files_.write_text_atomically(folder / "graph.json", text_of(document));
+  files_.write_text_atomically(folder / (name + ".json"), text_of(document));
 }
 
 void RunWriter::write_site(KernelSpec spec, const Fragment& fragment, std::string_view source,

@@ -50,8 +50,9 @@ void write_site(RunWriter& writer, const std::string& spec, const std::string& f
                     fragment_from_json({fragment_json, "fragment"}), source, object);
 }
 
-void write_graph(RunWriter& writer, const std::string& graph, const std::string& document) {
-  writer.write_graph(graph, parse_json(document, "graph"));
+void write_graph(RunWriter& writer, const std::string& graph, const std::string& name,
+                 const std::string& document) {
+  writer.write_graph(graph, name, parse_json(document, "graph"));
 }
 
 void write_call(RunWriter& writer, const std::string& site, const std::string& record) {
@@ -116,7 +117,7 @@ void bind_capture(nb::module_& module) {
       .def_prop_ro("process", &RunWriter::process)
       .def_prop_ro("info_path", [](const RunWriter& writer) { return writer.info_path().string(); })
       .def("update_info", &update_info, "fields"_a, WithoutGil())
-      .def("write_graph", &write_graph, "graph"_a, "document"_a, WithoutGil())
+      .def("write_graph", &write_graph, "graph"_a, "name"_a, "document"_a, WithoutGil())
       .def("write_site", &write_site, "spec"_a, "fragment"_a, "source"_a, "object"_a, WithoutGil())
       .def("write_blob", &write_blob, "address"_a, "size_bytes"_a, WithoutGil())
       .def("write_call", &write_call, "site"_a, "record"_a, WithoutGil())
