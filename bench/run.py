@@ -9,6 +9,7 @@ what counts. Single times are shown for orientation only.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -95,27 +96,50 @@ def demo_run(folder: Path) -> Path:
     return run
 
 
+def gpt2_training_run(folder: Path) -> Path:
+    run = folder / "run"
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
+    measure = ROOT / "tests/coverage/measure.py"
+    seconds(
+        [sys.executable, measure, "gpt2_training", "--capture", run], env=environment, check=True
+    )
+    return run
+
+
+def check_figure(what: str, run: Path, rounds: int) -> Figure:
+    sites = sorted(run.glob("*/sites/*"))
+    check = [FUSEPROOF, "check", run]
+    seconds(check, check=False)  # objects and files are in the page cache from here on
+    ratios, ours, peers = [], [], []
+    for _ in range(rounds):
+        peers.append(
+            sum(
+                seconds([sys.executable, ROOT / "bench/check/one_kernel.py", run, site])
+                for site in sites
+            )
+        )
+        ours.append(seconds(check))
+        ratios.append(peers[-1] / ours[-1])
+    name = f"check {len(sites)} kernels of {what}, objects built"
+    figure = summary(name, "one Python process a kernel", 20, ratios)
+    figure["seconds"] = statistics.median(ours)
+    figure["peer_seconds"] = statistics.median(peers)
+    return figure
+
+
 def bench_check(rounds: int) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="fuseproof-bench-") as folder:
         run = demo_run(Path(folder))
-        sites = sorted(run.glob("*/sites/*"))
-        check = [FUSEPROOF, "check", run]
-        seconds(check, check=False)  # objects and files are in the page cache from here on
-        ratios, ours, peers = [], [], []
-        for _ in range(rounds):
-            peers.append(
-                sum(
-                    seconds([sys.executable, ROOT / "bench/check/one_kernel.py", run, site])
-                    for site in sites
-                )
-            )
-            ours.append(seconds(check))
-            ratios.append(peers[-1] / ours[-1])
-        name = f"check {len(sites)} kernels of the demo, objects built"
-        figure = summary(name, "one Python process a kernel", 20, ratios)
-        figure["seconds"] = statistics.median(ours)
-        figure["peer_seconds"] = statistics.median(peers)
-        return [figure, start_of_check(run, rounds)]
+        return [check_figure("the demo", run, rounds), start_of_check(run, rounds)]
+
+
+def bench_training(rounds: int) -> list[Figure]:
+    if importlib.util.find_spec("transformers") is None:
+        print("training: not measured without transformers (pip install .[coverage])")
+        return []
+    with tempfile.TemporaryDirectory(prefix="fuseproof-bench-") as folder:
+        run = gpt2_training_run(Path(folder))
+        return [check_figure("a GPT-2 training step", run, rounds)]
 
 
 def start_of_check(run: Path, rounds: int) -> Figure:
@@ -171,6 +195,7 @@ BENCHES = {
     "compare": bench_compare,
     "reference": bench_reference,
     "check": bench_check,
+    "training": bench_training,
     "capture": bench_capture,
     "start": bench_start,
 }
