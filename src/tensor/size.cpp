@@ -46,6 +46,12 @@ bool is_commutative(std::string_view name) {
 
 }  // namespace
 
+struct Size::Division {
+  std::string text;  // as it stands among the factors
+  Size dividend;
+  std::int64_t divisor = 1;
+};
+
 Size::Size(std::int64_t value) {
   if (value != 0) terms_[{}] = {value, 1};
 }
@@ -160,6 +166,51 @@ Size Size::from_function(const Expression& expression) {
     for (std::int64_t i = 0; i < *last; ++i) power = power * operands[0];
     return power;
   }
+  if (is_binary && name == "FloorDiv" && last.value_or(0) > 0) {
+    return floor_div(std::move(operands[0]), *last);
+  }
+  return opaque(std::string(name), operands);
+}
+
+// One form for ⌊(⌊x/m⌋ + c)/d⌋ and ⌊(x/m + c)/d⌋, which are both ⌊(x + m*c)/(m*d)⌋: torch writes an
+// inner division as exact once it knows that it is. What stands in a FloorDiv is an integer.
+Size Size::floor_div(Size dividend, std::int64_t divisor) {
+  while (const std::optional<Division> inner = dividend.inner_division()) {
+    dividend = (dividend - factor(inner->text)).scaled({inner->divisor, 1}) + inner->dividend;
+    divisor = product(divisor, inner->divisor);
+  }
+  std::int64_t common = 1;
+  for (const auto& [factors, coefficient] : dividend.terms_) {
+    common = product(common / std::gcd(common, coefficient.denominator), coefficient.denominator);
+  }
+  dividend = dividend.scaled({common, 1});
+  divisor = product(divisor, common);
+  std::int64_t shared = divisor;
+  for (const auto& [factors, coefficient] : dividend.terms_) {
+    shared = std::gcd(shared, coefficient.numerator);
+  }
+  dividend = dividend.scaled(fraction(1, shared));
+  divisor /= shared;
+  return divisor == 1 ? dividend : opaque("FloorDiv", {dividend, divisor});
+}
+
+// A term of the sum that is ⌊x/m⌋, where the other terms have whole coefficients.
+std::optional<Size::Division> Size::inner_division() const {
+  const auto is_whole = [](const auto& term) { return term.second.denominator == 1; };
+  if (!std::all_of(terms_.begin(), terms_.end(), is_whole)) return std::nullopt;
+  for (const auto& [factors, coefficient] : terms_) {
+    const bool is_alone = factors.size() == 1 && factors.begin()->second == 1;
+    if (!is_alone || coefficient != Fraction{1, 1}) continue;
+    const std::string& text = factors.begin()->first;
+    if (!text.starts_with("FloorDiv(")) continue;
+    const Expression division = parse_expression(text);
+    const std::int64_t divisor = from(division.operands.at(1)).number().value_or(0);
+    if (divisor > 0) return Division{text, from(division.operands.at(0)), divisor};
+  }
+  return std::nullopt;
+}
+
+Size Size::opaque(const std::string& name, const std::vector<Size>& operands) {
   std::vector<std::string> texts;
   bool is_constant = true;
   for (const Size& operand : operands) {

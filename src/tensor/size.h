@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/expression_value.h"
 
@@ -54,6 +55,11 @@ class Size {
   static Size from(const Expression& expression);
   static Size from_function(const Expression& expression);
   static Size factor(const std::string& text);
+  struct Division;
+  static Size floor_div(Size dividend, std::int64_t divisor);
+  std::optional<Division> inner_division() const;
+  // A function of its operands, as one factor; a number where they are.
+  static Size opaque(const std::string& name, const std::vector<Size>& operands);
   static std::string text_of(const Product& product, const Fraction& coefficient);
   void add(const Product& product, const Fraction& coefficient);
   Size with_factors_one_more() const;

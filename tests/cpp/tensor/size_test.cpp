@@ -20,6 +20,11 @@ TEST_CASE("sizes that are equal for all symbols are equal") {
   CHECK(size("PythonMod(s0, 4)") == size("s0 % 4"));
   CHECK(size("CleanDiv(s0*s1, 2)") == size("s1*CleanDiv(s0, 2)"));
   CHECK(size("s0 - s0") == Size(0));
+  CHECK(size("FloorDiv(FloorDiv(s0*s1, 4) + 1, 2)") == size("FloorDiv(s0*s1/4 + 1, 2)"));
+  CHECK(size("FloorDiv(FloorDiv(s0, 3), 2)") == size("FloorDiv(s0, 6)"));
+  CHECK(size("FloorDiv(s0/4 + 1, 2)") == size("FloorDiv(s0 + 4, 8)"));
+  CHECK(size("FloorDiv(4*s0 + 2, 6)") == size("FloorDiv(2*s0 + 1, 3)"));
+  CHECK(size("FloorDiv(6*s0 + 2, 2)") == size("3*s0 + 1"));
 }
 
 TEST_CASE("sizes that may differ are not equal") {
@@ -28,6 +33,9 @@ TEST_CASE("sizes that may differ are not equal") {
   CHECK(size("s0*(s1//2)") != size("((s0*s1)//2)"));
   CHECK(size("s0") != size("Max(1, s0)"));
   CHECK(size("s0**2") != size("s0"));
+  CHECK(size("FloorDiv(2*FloorDiv(s0, 4) + 1, 2)") != size("FloorDiv(s0/2 + 1, 2)"));
+  CHECK(size("FloorDiv(FloorDiv(s0, 4) + s1/2, 2)") != size("FloorDiv(s0 + 2*s1, 8)"));
+  CHECK(size("FloorDiv(FloorDiv(s0, s1) + 1, 2)") != size("FloorDiv(s0 + s1, 2*s1)"));
 }
 
 TEST_CASE("a number stays one") {
@@ -43,11 +51,15 @@ TEST_CASE("a number stays one") {
 TEST_CASE("a text can be read again") {
   for (const char* text : {"s0", "4*s0*s1 - s1 + 3", "s0*(s0 - 1)/2", "(s0//2)", "-s0 + s1",
                            "ModularIndexing(s0 + 1, 2, 4)", "Where(s0 < 8, s0, 8)", "s0**20",
-                           "Where((s0 > 3) & (s1 > 3), s0, -s1)", "TruncToInt(2.5*ToFloat(s0))"}) {
+                           "Where((s0 > 3) & (s1 > 3), s0, -s1)", "TruncToInt(2.5*ToFloat(s0))",
+                           "FloorDiv(FloorDiv(s0*s1, 4) + 1, 2)", "FloorDiv(s0*s1 + 5, 4)",
+                           "FloorDiv(FloorDiv(s0 - 11, 3) - FloorDiv(s1 + 1, 2) - 2, 5)"}) {
     CAPTURE(text);
     CHECK(Size::parse(size(text).text()) == size(text));
-    const SymbolValues call = {{"s0", 6}, {"s1", 4}};
-    CHECK(size(text).value(call) == evaluate_integer(text, call));
+    for (std::int64_t s0 = 1; s0 < 9; ++s0) {
+      const SymbolValues call = {{"s0", s0}, {"s1", 4}};
+      CHECK(size(text).value(call) == evaluate_integer(text, call));
+    }
   }
 }
 
