@@ -52,6 +52,15 @@ Json argument_to_json(const CallArgument& argument) {
   return {{"storage", argument.storage}, {"layout", to_json(argument.layout)}};
 }
 
+std::int64_t storage_index(const JsonObject& object, const std::string& field,
+                           const std::vector<CallStorage>& storages) {
+  const std::int64_t index = object.integer(field);
+  if (index < 0 || index >= std::ssize(storages)) {
+    object.fail(field, fmt::format("is {}, but the call has {} storages", index, storages.size()));
+  }
+  return index;
+}
+
 CallArgument argument_from_json(const JsonObject& object,
                                 const std::vector<CallStorage>& storages) {
   CallArgument argument;
@@ -65,11 +74,7 @@ CallArgument argument_from_json(const JsonObject& object,
     argument.number = float_from_json(object.raw("float"), object.where());
     return argument;
   }
-  argument.storage = object.integer("storage");
-  if (argument.storage < 0 || argument.storage >= static_cast<std::int64_t>(storages.size())) {
-    object.fail("storage", fmt::format("is {}, but the call has {} storages", argument.storage,
-                                       storages.size()));
-  }
+  argument.storage = storage_index(object, "storage", storages);
   argument.layout = layout_from_json(object.object("layout"));
   const std::uint64_t held = storages[static_cast<std::size_t>(argument.storage)].size_bytes;
   if (required_storage_bytes(argument.layout) > held) {
@@ -129,10 +134,12 @@ Json to_json(const CallRecord& record) {
   }
   Json symbols = Json::object();
   for (const auto& [name, value] : record.symbols) symbols[name] = to_json(value);
-  return {{"index", record.index},           {"step", record.step},
-          {"threads", record.threads},       {"mxcsr", record.mxcsr},
-          {"grad_mode", record.grad_mode},   {"symbols", std::move(symbols)},
-          {"storages", std::move(storages)}, {"arguments", std::move(arguments)}};
+  Json json = {{"index", record.index},           {"step", record.step},
+               {"threads", record.threads},       {"mxcsr", record.mxcsr},
+               {"grad_mode", record.grad_mode},   {"symbols", std::move(symbols)},
+               {"storages", std::move(storages)}, {"arguments", std::move(arguments)}};
+  if (record.generator) json["generator"] = *record.generator;
+  return json;
 }
 
 CallRecord call_record_from_json(const JsonObject& object) {
@@ -151,6 +158,9 @@ CallRecord call_record_from_json(const JsonObject& object) {
   }
   for (const JsonObject& argument : object.objects("arguments")) {
     record.arguments.push_back(argument_from_json(argument, record.storages));
+  }
+  if (object.has("generator")) {
+    record.generator = storage_index(object, "generator", record.storages);
   }
   return record;
 }

@@ -1,5 +1,5 @@
-// calls/<k>.json: one call of a kernel: the storages its arguments lived in and the views into
-// them, as they were just before the call.
+// calls/<k>.json: one call of a kernel, or of a graph: the storages its arguments lived in and the
+// views into them, as they were just before the call.
 //
 // Storages and not tensors are what is kept, so that aliasing between arguments, gaps between rows,
 // storage offsets and shared weights survive. Each distinct content is written once, under its
@@ -55,6 +55,9 @@ struct CallRecord {
   // kernel is not passed (Inductor writes small ones into the code). FragmentInput::argument counts
   // both.
   std::vector<CallArgument> arguments;
+  // The storage that holds the state of the default generator for the CPU, as torch.get_rng_state()
+  // gives it. No argument lies in it. Absent: what is called draws nothing from that generator.
+  std::optional<std::int64_t> generator;
 };
 
 // Where a fragment's value lies in the storage of the argument that it is bound to: all of the

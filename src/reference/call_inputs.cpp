@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "reference/machine_state.h"
 
 namespace fuseproof {
 namespace {
@@ -29,6 +30,7 @@ CallInputs::CallInputs(const Fragment& fragment, const CallRecord& call, const A
 }
 
 void CallInputs::bind(const Program& program, Environment& native) {
+  if (call_.generator) set_generator(arena_.storage(static_cast<std::size_t>(*call_.generator)));
   for (std::size_t i = 0; i < fragment_.inputs.size(); ++i) {
     native[program.inputs[i]] = native_value(fragment_.inputs[i]);
   }

@@ -1,5 +1,6 @@
 // The storages of one call, mapped copy-on-write, and the tensors that a fragment sees in them: as
-// they are, or with their floats widened. What a run writes into them stays its own.
+// they are, or with their floats widened. What a run writes into them stays its own. The call's
+// generator of random numbers is an input like the others.
 #pragma once
 
 #include <map>
@@ -18,7 +19,8 @@ class CallInputs {
   // `fragment` and `call` outlive it. Throws kInternal when the arena is not of this call.
   CallInputs(const Fragment& fragment, const CallRecord& call, const Arena& arena);
 
-  // Sets the inputs' slots. Throws kBadInput for a binding that does not fit the call.
+  // Sets the inputs' slots, and the generator to where it was: a native run starts here. Throws
+  // kBadInput for a binding, or a generator, that does not fit the call.
   void bind(const Program& program, Environment& native);
   // The same in `wide`, with floats in what `widening` makes of their dtype. Two views that alias
   // natively alias there too.

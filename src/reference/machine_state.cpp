@@ -3,7 +3,14 @@
 #include <dlfcn.h>
 #include <immintrin.h>
 
+#include <cstring>
+
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
 
 namespace fuseproof {
 namespace {
@@ -35,6 +42,19 @@ MachineState::MachineState(int threads, std::uint32_t mxcsr)
 MachineState::~MachineState() {
   if (((_mm_getcsr() ^ mxcsr_before_) & ~kStatusBits) != 0) set_mxcsr_of_all_threads(mxcsr_before_);
   if (threads_before_ != at::get_num_threads()) at::set_num_threads(threads_before_);
+}
+
+void set_generator(std::span<const std::byte> state) {
+  const at::Tensor bytes = at::empty({std::ssize(state)}, at::kByte);
+  if (!state.empty()) std::memcpy(bytes.mutable_data_ptr(), state.data(), state.size());
+  try {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    generator.set_state(bytes);
+  } catch (const c10::Error& error) {
+    throw Error(ErrorKind::kBadInput,
+                fmt::format("the call's generator state is not one of this torch: {}",
+                            error.what_without_backtrace()));
+  }
 }
 
 }  // namespace fuseproof

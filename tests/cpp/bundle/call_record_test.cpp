@@ -83,6 +83,17 @@ TEST_CASE("a control word that unmasks an exception, or is none, is refused") {
   CHECK(parsed(json).mxcsr == 0x9fc0);
 }
 
+TEST_CASE("the generator is a storage of the call, or absent") {
+  CallRecord call = add_call(kBlob);
+  CHECK_FALSE(to_json(call).contains("generator"));
+  CHECK_FALSE(parsed(to_json(call)).generator);
+  call.generator = 1;
+  CHECK(parsed(to_json(call)).generator == 1);
+  Json json = to_json(call);
+  json["generator"] = 2;
+  CHECK_THROWS_WITH(parsed(json), "0.json: field `generator` is 2, but the call has 2 storages");
+}
+
 TEST_CASE("thread counts are judged before they are narrowed") {
   Json json = to_json(add_call(kBlob));
   json["threads"] = (std::int64_t{1} << 32) + 1;

@@ -107,6 +107,14 @@ TEST_CASE("a binding that does not fit the call is bad input") {
                        doctest::Contains("`x`"), Error);
 }
 
+TEST_CASE("a generator whose state is none of this torch's is bad input") {
+  VectorCall<float> input(DType::kFloat32, {1, 2});
+  input.record.generator = 0;
+  const FragmentProgram program(fragment_of({call("n", "aten.rand_like.default", {kX})}));
+  CHECK_THROWS_WITH_AS(program.run(input.record, input.arena, {ReferenceMode::kNative}, nullptr),
+                       doctest::Contains("generator state"), Error);
+}
+
 TEST_CASE("an output that is no tensor is bad input") {
   const VectorCall<float> input(DType::kFloat32, {1});
   const FragmentProgram program(fragment_of({call("n", "aten.item.default", {kX})}));

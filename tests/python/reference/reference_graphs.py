@@ -74,8 +74,11 @@ def fragment_json(graph, outputs):
     }
 
 
-def call_json(values, threads=None, mxcsr=0x1F80, symbols=None):
-    """The call record of `values` (tensors, ints, floats), and the storages that it names."""
+def call_json(values, threads=None, mxcsr=0x1F80, symbols=None, generator=None):
+    """The call record of `values` (tensors, ints, floats), and the storages that it names.
+
+    generator: the state of torch's generator, or None.
+    """
     storages = []
     arguments = []
     for value in values:
@@ -89,7 +92,12 @@ def call_json(values, threads=None, mxcsr=0x1F80, symbols=None):
             arguments.append({"storage": index, "layout": layout_json(value)})
         else:
             arguments.append({"integer" if isinstance(value, int) else "float": value})
+    drawing = {}
+    if generator is not None:
+        drawing = {"generator": len(storages)}
+        storages.append(generator.untyped_storage())
     call = {
+        **drawing,
         "index": 0,
         "step": 0,
         "threads": threads or torch.get_num_threads(),
