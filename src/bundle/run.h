@@ -2,9 +2,10 @@
 // bench read.
 //
 //   RUN/run.json
-//   RUN/<process>/process.json             of a process that joined: what run.json says of its
-//   creator RUN/<process>/graphs/<g>/graph.json    lowered graph, order of its kernels and
-//   externals RUN/<process>/sites/<nnn>_<kernel>/    kernel.json fragment.json kernel.cpp kernel.so
+//   RUN/<process>/process.json             of a process that joined: as run.json of its creator
+//   RUN/<process>/graphs/<g>/graph.json    lowered graph, order of its kernels and externals
+//                            calls/<k>.json  optional
+//   RUN/<process>/sites/<nnn>_<kernel>/    kernel.json fragment.json kernel.cpp kernel.so
 //                                          calls/<k>.json
 //   RUN/blobs/<xxh128>
 //
@@ -24,6 +25,7 @@
 #include "bundle/call_record.h"
 #include "bundle/kernel_spec.h"
 #include "fragment/fragment.h"
+#include "tensor/arena.h"
 
 namespace fuseproof {
 
@@ -63,6 +65,8 @@ class RunWriter {
   // The content of a storage; returns its hash, or "" when the byte budget does not allow it.
   std::string write_blob(std::span<const std::byte> content);
   void write_call(const std::string& site, const CallRecord& record);
+  // A call of a graph that write_graph has written.
+  void write_graph_call(const std::string& graph, const CallRecord& record);
 
   // Bytes of blobs that may be written; 0: no limit.
   void set_byte_budget(std::uint64_t bytes);
@@ -102,6 +106,13 @@ struct SiteBundle {
   std::vector<std::int64_t> calls;  // recorded indices, ascending
 };
 
+// One graph of a process, as a fragment (fragment/whole_graph.h).
+struct GraphBundle {
+  Path folder;
+  Fragment fragment;
+  std::vector<std::int64_t> calls;  // recorded indices, ascending
+};
+
 class RunReader {
  public:
   // Throws kBadInput when `run` is no run, kUnsupported for a newer major version.
@@ -116,8 +127,13 @@ class RunReader {
 
   SiteBundle read_site(const SiteAddress& address) const;
   CallRecord read_call(const SiteBundle& site, std::int64_t index) const;
+  // Both throw kBadInput, also for a graph or a call that is not there.
+  GraphBundle read_graph(const std::string& process, const std::string& graph) const;
+  CallRecord read_call(const GraphBundle& graph, std::int64_t index) const;
   // Throws kBadInput when the blob is absent, or has another size or another hash.
   std::shared_ptr<const FileContent> read_blob(const CallStorage& storage) const;
+  // The call's storages as they were. Throws kBadInput for one whose content was not kept.
+  Arena read_storages(const CallRecord& call) const;
   // Whether this machine and user wrote the run (else native code in it needs --trust).
   bool is_local() const;
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "bundle/origin.h"
 #include "bundle/run.h"
+#include "fragment/whole_graph.h"
 #include "tensor/hash.h"
 
 namespace fuseproof {
@@ -222,6 +223,46 @@ CallRecord RunReader::read_call(const SiteBundle& site, std::int64_t index) cons
   require_inputs(site, record, object);
   require_views_fit(site, record);
   return record;
+}
+
+GraphBundle RunReader::read_graph(const std::string& process, const std::string& graph) const {
+  GraphBundle bundle;
+  bundle.folder = run_ / process / "graphs" / graph;
+  Json holder;
+  bundle.fragment = whole_graph(
+      lowered_graph_from_json(parsed_object(files_, bundle.folder / "graph.json", holder)));
+  bundle.calls = recorded_calls(files_, bundle.folder / "calls");
+  return bundle;
+}
+
+CallRecord RunReader::read_call(const GraphBundle& graph, std::int64_t index) const {
+  Json holder;
+  const JsonObject object =
+      parsed_object(files_, graph.folder / "calls" / fmt::format("{}.json", index), holder);
+  CallRecord record = call_record_from_json(object);
+  if (record.arguments.size() != graph.fragment.inputs.size()) {
+    object.fail("arguments",
+                fmt::format("holds {} entries; graph.json has {} placeholders and constants",
+                            record.arguments.size(), graph.fragment.inputs.size()));
+  }
+  return record;
+}
+
+Arena RunReader::read_storages(const CallRecord& call) const {
+  std::vector<StorageRequest> requests;
+  for (const CallStorage& storage : call.storages) {
+    requests.push_back({storage.size_bytes, storage.address_mod_64});
+  }
+  Arena arena = Arena::create(requests);
+  for (std::size_t i = 0; i < call.storages.size(); ++i) {
+    if (call.storages[i].blob.empty()) {
+      throw Error(ErrorKind::kBadInput,
+                  fmt::format("{}: the content of storage {} of call {} was not kept ({})",
+                              run_.string(), i, call.index, call.storages[i].omitted));
+    }
+    std::ranges::copy(read_blob(call.storages[i])->bytes(), arena.storage(i).begin());
+  }
+  return arena;
 }
 
 std::shared_ptr<const FileContent> RunReader::read_blob(const CallStorage& storage) const {

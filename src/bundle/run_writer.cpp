@@ -138,6 +138,13 @@ void RunWriter::write_call(const std::string& site, const CallRecord& record) {
   files_.write_text_atomically(path, text_of(to_json(record)));
 }
 
+void RunWriter::write_graph_call(const std::string& graph, const CallRecord& record) {
+  const Path folder = run_ / process_ / "graphs" / graph / "calls";
+  files_.create_folders(folder);
+  files_.write_text_atomically(folder / fmt::format("{}.json", record.index),
+                               text_of(to_json(record)));
+}
+
 void RunWriter::set_byte_budget(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   byte_budget_ = bytes;

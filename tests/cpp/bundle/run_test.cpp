@@ -44,6 +44,44 @@ TEST_CASE("what was written is what is read") {
   CHECK(std::memcmp(content->bytes().data(), kInputValues.data(), 16) == 0);
 }
 
+TEST_CASE("a graph and its calls are read as a fragment and the calls of one") {
+  const TemporaryFolder folder;
+  const Path path = folder.path() / "run";
+  const auto writer = write_small_run(real_file_system(), path);
+  Graph graph = add_fragment().graph;
+  graph.nodes.push_back({.name = "output", .kind = NodeKind::kOutput, .arguments = {}});
+  graph.nodes.back().arguments = {{ArgumentList{{NodeRef{"add"}}}}};
+  writer->write_graph("0", {{"graph", to_json(graph)},
+                            {"mutations", Json::object()},
+                            {"problems", Json::object()},
+                            {"external_nodes", Json::array()},
+                            {"locations", Json::array()},
+                            {"buffers", Json::object()}});
+  CallRecord call = add_call(writer->write_blob(std::as_bytes(std::span(kInputValues))));
+  call.storages.pop_back();
+  call.arguments.pop_back();
+  writer->write_graph_call("0", call);
+
+  const RunReader run(real_file_system(), path);
+  const GraphBundle bundle = run.read_graph("p0", "0");
+  CHECK(bundle.calls == std::vector<std::int64_t>{0});
+  REQUIRE(bundle.fragment.outputs.size() == 1);
+  CHECK(bundle.fragment.outputs[0].node == "add");
+  const Arena storages = run.read_storages(run.read_call(bundle, 0));
+  CHECK(std::memcmp(storages.storage(0).data(), kInputValues.data(), 16) == 0);
+
+  call.storages[0].blob = "";
+  call.storages[0].omitted = "budget";
+  CHECK(message_of([&] { run.read_storages(call); }).find("was not kept (budget)") !=
+        std::string::npos);
+  call.index = 1;
+  call.arguments.clear();
+  writer->write_graph_call("0", call);
+  CHECK(message_of([&] { run.read_call(bundle, 1); }).find("holds 0 entries; graph.json has 1") !=
+        std::string::npos);
+  CHECK(message_of([&] { run.read_graph("p0", "7"); }).find("graph.json") != std::string::npos);
+}
+
 TEST_CASE("a site is found by number, padded number, name and process") {
   const TemporaryFolder folder;
   const Path path = folder.path() / "run";
