@@ -7,7 +7,7 @@ import functools
 import json
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,22 @@ def _json_float(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
+def _state() -> Json:
+    """Of the process, as far as what is called depends on it."""
+    return {
+        "threads": torch.get_num_threads(),
+        "mxcsr": _core.mxcsr(),
+        "grad_mode": torch.is_grad_enabled(),
+    }
+
+
+def _symbols_json(symbols: dict[str, int | float]) -> Json:
+    return {
+        name: _json_float(value) if isinstance(value, float) else value
+        for name, value in symbols.items()
+    }
+
+
 class CallWriter:
     """Writes one call's storages and views into the run."""
 
@@ -109,37 +125,53 @@ class CallWriter:
                 f"{site.name} was called with {len(args)} arguments, its signature has {len(own)}"
             )
         storages = _Storages()
-        arguments: list[Json] = []
-        for value, argument in zip(args, own, strict=True):
-            if isinstance(value, torch.Tensor):
-                arguments.append(self._view(site, value, argument["role"], storages))
-                continue
-            arguments.append(_number(value))
-        for constant in site.constants:
-            arguments.append(self._view(site, constant, "in", storages))
-        for index, storage in storages.needed.items():
-            self._keep(storages.entries[index], storage)
+        arguments = [
+            self._argument(site.name, value, argument["role"], storages)
+            for value, argument in zip(args, own, strict=True)
+        ]
+        arguments += [self._argument(site.name, value, "in", storages) for value in site.constants]
         record = {
             "index": site.recorded,
             "step": step,
-            "threads": torch.get_num_threads(),
-            "mxcsr": _core.mxcsr(),
-            "grad_mode": torch.is_grad_enabled(),
-            "symbols": {
-                name: _json_float(value) if isinstance(value, float) else value
-                for name, value in {**symbol_values(site.symbol_places, args), **symbols}.items()
-            },
-            "storages": storages.entries,
+            **_state(),
+            "symbols": _symbols_json({**symbol_values(site.symbol_places, args), **symbols}),
+            "storages": self._kept(storages),
             "arguments": arguments,
         }
         self._writer.write_call(site.name, json.dumps(record))
 
+    def write_graph_call(
+        self, graph: str, args: Sequence[Any], index: int, symbols: dict[str, int | float]
+    ) -> None:
+        """A call of a whole graph. `args`: its own arguments, then its constants."""
+        what = f"graph {graph}"
+        storages = _Storages()
+        arguments = [self._argument(what, value, "in", storages) for value in args]
+        generator = torch.get_rng_state()
+        record = {
+            "index": index,
+            "step": index,
+            **_state(),
+            "symbols": _symbols_json(symbols),
+            "arguments": arguments,
+            "generator": storages.add(generator.untyped_storage(), "in"),
+            "storages": self._kept(storages),
+        }
+        self._writer.write_graph_call(graph, json.dumps(record))
+
     @staticmethod
-    def _view(site: Site, value: torch.Tensor, role: str, storages: _Storages) -> Json:
+    def _argument(what: str, value: Any, role: str, storages: _Storages) -> Json:
+        if not isinstance(value, torch.Tensor):
+            return _number(value)
         layout = tensor_layout(value)
         if layout is None:
-            raise RuntimeError(f"{site.name} was called with a {value.layout} {value.dtype} tensor")
+            raise RuntimeError(f"{what} was called with a {value.layout} {value.dtype} tensor")
         return {"storage": storages.add(value.untyped_storage(), role), "layout": layout}
+
+    def _kept(self, storages: _Storages) -> list[Json]:
+        for index, storage in storages.needed.items():
+            self._keep(storages.entries[index], storage)
+        return storages.entries
 
     def _keep(self, entry: Json, storage: Any) -> None:
         if self._inputs == "layout":

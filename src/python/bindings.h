@@ -17,6 +17,9 @@ void bind_capture(nanobind::module_& module);
 // check_run(), finding_verdicts(), cpu_description().
 void bind_check(nanobind::module_& module);
 
+// GraphReference.
+void bind_reference(nanobind::module_& module);
+
 // NodeChannel, of the Python worker.
 void bind_node_channel(nanobind::module_& module);
 

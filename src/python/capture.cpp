@@ -60,6 +60,11 @@ void write_call(RunWriter& writer, const std::string& site, const std::string& r
   writer.write_call(site, call_record_from_json({json, "call record"}));
 }
 
+void write_graph_call(RunWriter& writer, const std::string& graph, const std::string& record) {
+  const Json json = parse_json(record, "call record");
+  writer.write_graph_call(graph, call_record_from_json({json, "call record"}));
+}
+
 // `address` is that of `size_bytes` readable bytes, which the caller keeps alive and unchanged.
 std::string write_blob(RunWriter& writer, std::uintptr_t address, std::size_t size_bytes) {
   return writer.write_blob({reinterpret_cast<const std::byte*>(address), size_bytes});
@@ -121,6 +126,7 @@ void bind_capture(nb::module_& module) {
       .def("write_site", &write_site, "spec"_a, "fragment"_a, "source"_a, "object"_a, WithoutGil())
       .def("write_blob", &write_blob, "address"_a, "size_bytes"_a, WithoutGil())
       .def("write_call", &write_call, "site"_a, "record"_a, WithoutGil())
+      .def("write_graph_call", &write_graph_call, "graph"_a, "record"_a, WithoutGil())
       .def("set_byte_budget", &RunWriter::set_byte_budget, "bytes"_a)
       .def_prop_ro("blob_bytes_written", &RunWriter::blob_bytes_written)
       .def_prop_ro("blob_bytes_refused", &RunWriter::blob_bytes_refused);

@@ -11,5 +11,6 @@ NB_MODULE(_core, module) {
   fuseproof::python::bind_errors(module);
   fuseproof::python::bind_capture(module);
   fuseproof::python::bind_check(module);
+  fuseproof::python::bind_reference(module);
   fuseproof::python::bind_node_channel(module);
 }

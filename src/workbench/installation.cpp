@@ -16,6 +16,16 @@
 namespace fuseproof {
 namespace {
 
+constexpr const char* kHowToInstall =
+    "Reinstall Fuseproof, or run `make setup` in its source tree.";
+
+void require_reference(const Installation& installation) {
+  if (!installation.reference.empty()) return;
+  throw Error(
+      ErrorKind::kUnsupported,
+      fmt::format("fuseproof-reference was not found: this build has no torch. {}", kHowToInstall));
+}
+
 // Empty when the variable is not set: who sets it means it.
 Path from_environment(FileSystem& files, const char* name) {
   const char* value = std::getenv(name);
@@ -87,18 +97,24 @@ Installation find_installation(FileSystem& files, const Path& program) {
   return installation;
 }
 
+std::unique_ptr<ReferenceRunner> make_reference(const Installation& installation,
+                                                const std::vector<std::string>& imports,
+                                                const IsCancelled& is_cancelled) {
+  require_reference(installation);
+  return std::make_unique<ReferenceClient>(ReferenceClientOptions{.worker = installation.reference,
+                                                                  .python = installation.python,
+                                                                  .imports = imports,
+                                                                  .is_cancelled = is_cancelled});
+}
+
 WorkbenchFactory workbench_factory(FileSystem& files, const Installation& installation,
                                    const RunReader& run, const std::vector<std::string>& imports,
                                    const IsCancelled& is_cancelled) {
-  const char* advice = "Reinstall Fuseproof, or run `make setup` in its source tree.";
   if (installation.runner.empty()) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("fuseproof-runner was not found. {}", advice));
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("fuseproof-runner was not found. {}", kHowToInstall));
   }
-  if (installation.reference.empty()) {
-    throw Error(
-        ErrorKind::kUnsupported,
-        fmt::format("fuseproof-reference was not found: this build has no torch. {}", advice));
-  }
+  require_reference(installation);
   if (installation.torch.empty()) {
     throw Error(ErrorKind::kUnsupported,
                 "torch was not found. Install it (pip install torch==2.13.0), or set "
@@ -116,13 +132,9 @@ WorkbenchFactory workbench_factory(FileSystem& files, const Installation& instal
   kernels.builder.is_cancelled = is_cancelled;
   kernels.recorded_cpu =
       JsonObject(run.info(), (run.path() / "run.json").string()).string_or("cpu", "");
-  const ReferenceClientOptions reference = {.worker = installation.reference,
-                                            .python = installation.python,
-                                            .imports = imports,
-                                            .is_cancelled = is_cancelled};
-  return [&files, kernels, reference] {
+  return [&files, kernels, installation, imports, is_cancelled] {
     return Workbench{std::make_unique<InductorCppRunner>(files, kernels),
-                     std::make_unique<ReferenceClient>(reference)};
+                     make_reference(installation, imports, is_cancelled)};
   };
 }
 

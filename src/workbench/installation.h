@@ -4,6 +4,7 @@
 // the package folder of the Python environment that the program was installed into.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ Path running_program();
 // "2.13.0+cpu" from the text of torch's version file; empty when it is not there. Python is not
 // started for it.
 std::string torch_version(FileSystem& files, const Path& torch);
+
+// The reference alone. Throws kUnsupported when it is not installed.
+std::unique_ptr<ReferenceRunner> make_reference(const Installation& installation,
+                                                const std::vector<std::string>& imports,
+                                                const IsCancelled& is_cancelled = {});
 
 // Makes the workers of a check for this run. What they run is ended when `is_cancelled` says true.
 // `imports` names the modules whose operators the reference may run: their code is executed, so
