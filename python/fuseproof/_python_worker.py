@@ -52,8 +52,11 @@ def find_operator(target: str, problems: list[str]) -> torch._ops.OpOverload:
         found = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
     if isinstance(found, torch._ops.OpOverload):
         return found
-    if namespace == "higher_order":
+    # "python:" is what capture puts before the name of what is no operator (_lowering.py).
+    if namespace == "higher_order" or target.startswith("python:torch.ops.higher_order."):
         raise Refusal("a higher-order operator calls sub-graphs, which are not part of the record")
+    if target.startswith("python:"):
+        raise Refusal("it is a function of Python's, and no operator")
     if problems:
         raise Refusal("no imported module registers it: " + "; ".join(problems))
     raise Refusal(

@@ -30,6 +30,11 @@ A *dry run* passes when the reference could run the kernel's fragment. An output
 something outside its kernel reads it, and *checked* when the check compared it with a reference:
 the FX fragment, or else the kernel's own loop body. A *dynamic* entry is compiled with
 `dynamic=True` and called at several sizes.
+
+The last column compares the reference with PyTorch itself: each graph that torch's backend
+`aot_eager` makes of an entry is run by the reference, too, on the inputs of its first calls. The
+two are *equal* when all results and all inputs that were written into have the same dtypes, shapes,
+strides and bits, random numbers included.
 """
 
 
@@ -64,6 +69,10 @@ def _total(name: str, results: list[Json]) -> list[object]:
         _share(sum(map(_checked, results)), live),
         sum(result["live_outputs"]["loop_body"] for result in results),
         _share(sum(map(_is_same, results)), len(results)),
+        _share(
+            sum(result["equality"]["equal"] for result in results),
+            sum(result["equality"]["graphs"] for result in results),
+        ),
     ]
 
 
@@ -73,7 +82,9 @@ def _is_same(result: Json) -> bool:
 
 def _totals(measured: list[Json]) -> str:
     """Models that were kept out are no part of the sum."""
-    rows = [["target", "", f"≥ {DRY_RUN_TARGET:.0%}", f"≥ {LIVE_OUTPUT_TARGET:.0%}", "", "all"]]
+    rows = [
+        ["target", "", f"≥ {DRY_RUN_TARGET:.0%}", f"≥ {LIVE_OUTPUT_TARGET:.0%}", "", "all", "all"]
+    ]
     for group in GROUPS:
         if own := [result for result in measured if result["group"] == group]:
             rows.append(_total(_TITLES[group].lower(), own))
@@ -86,6 +97,7 @@ def _totals(measured: list[Json]) -> str:
         "live outputs checked",
         "by the loop body only",
         "compiled as without a capture",
+        "graphs that equal aot_eager's",
     ]
     return _table(header, rows)
 
@@ -110,6 +122,7 @@ def _group(group: str, measured: list[Json], with_times: bool) -> str:
     if not own:
         return ""
     header = ["entry", "kernels", "dry runs", "live outputs", "FX", "loop body", "verdicts", "same"]
+    header += ["graphs equal"]
     if with_times:
         header += ["time with / without capture (pairs)", "without"]
     rows = [
@@ -122,6 +135,7 @@ def _group(group: str, measured: list[Json], with_times: bool) -> str:
             result["live_outputs"]["loop_body"],
             _verdicts(result),
             _same(result),
+            f"{result['equality']['equal']} of {result['equality']['graphs']}",
             *(_times(result) if with_times else []),
         ]
         for result in own
@@ -142,6 +156,19 @@ def _causes(measured: list[Json]) -> str:
     rows = [[c, kernels[c], outputs[c], _few(entries[c])] for c in order]
     title = "\n## What is not checked, by cause\n\n"
     return title + (_table(["cause", "kernels", "live outputs", "entries"], rows) or "Nothing.\n")
+
+
+def _exceptions(measured: list[Json]) -> str:
+    """Graphs that the reference did not run as aot_eager does."""
+    graphs: Counter[tuple[str, str]] = Counter()
+    entries: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for result in measured:
+        for target, reason, count in result["equality"]["exceptions"]:
+            graphs[target, reason] += count
+            entries[target, reason].append(result["entry"])
+    rows = [[t, count, _few(entries[t, why]), why] for (t, why), count in graphs.most_common()]
+    title = "\n## Where the reference is not aot_eager\n\n"
+    return title + (_table(["node", "graphs", "entries", "why"], rows) if rows else "Nowhere.\n")
 
 
 def _few(names: list[str]) -> str:
@@ -187,6 +214,11 @@ def render(results: list[Json], *, with_times: bool, missing: list[str]) -> str:
         for result in measured
         for problem in result["problems"]
     ]
+    failures += [
+        f"{result['entry']}: by aot_eager, {result['equality']['error'].splitlines()[-1]}"
+        for result in measured
+        if result["equality"]["error"]
+    ]
     differences = [
         f"{result['entry']}: {difference}"
         for result in measured
@@ -201,6 +233,7 @@ def render(results: list[Json], *, with_times: bool, missing: list[str]) -> str:
         + groups
         + _causes(measured)
         + _others(measured)
+        + _exceptions(measured)
         + _list("Compiled otherwise than without a capture", differences)
         + _list("What went wrong", failures)
     )

@@ -106,6 +106,25 @@ def summary(run: Path, check: Json) -> Json:
     }
 
 
+def equality(compared: Json) -> Json:
+    """Of what equality.py says of an entry: how many of the graphs that were called equal
+    `aot_eager`'s, and of the others the node and the reason, each once a graph."""
+    called = [graph for graph in compared["graphs"] if graph["calls"]]
+    exceptions = Counter(
+        (difference["target"], cause_of(difference["reason"]))
+        for graph in called
+        for difference in graph["differences"][:1]
+    )
+    return {
+        "graphs": len(called),
+        "calls": sum(graph["calls"] for graph in called),
+        "equal": sum(not graph["differences"] for graph in called),
+        "exceptions": [[*what, count] for what, count in exceptions.items()],
+        "python_nodes": sorted({name for graph in called for name in graph["python_nodes"]}),
+        "error": compared["error"],
+    }
+
+
 def comparison(captured: Json, plain: Json) -> Json:
     """Whether the same was compiled with and without a capture."""
     same = {key: captured[key] == plain[key] for key in ("graphs", "guards", "sources")}

@@ -3,7 +3,8 @@
     .venv/bin/python tests/coverage/run.py [--only PATTERN] [--jobs N] [--time] [--rounds N]
 
 Each entry is captured and checked in fresh processes with an empty compiler cache, and compiled
-once more without a capture, to compare. What an entry gave is one line of JSON in the results
+once more without a capture, to compare; its graphs are run by the reference and by `aot_eager` in
+another. What an entry gave is one line of JSON in the results
 folder; an entry whose result is there, from this Fuseproof, is not measured again. Its run stays
 beside the results, for `fuseproof show`. With --show the table is written of what is there.
 """
@@ -95,6 +96,11 @@ def compile_entry(name: str, folder: Path, run: Path | None) -> Json:
         return run_json([sys.executable, HERE / "measure.py", name, *capture], environment, {0})
 
 
+def compare_graphs(name: str) -> Json:
+    """Of the reference and `aot_eager`."""
+    return run_json([sys.executable, HERE / "equality.py", name], {}, {0})
+
+
 def check_run(run: Path) -> Json:
     # Of the statuses of `fuseproof check`, 2 alone leaves no document behind.
     return run_json([FUSEPROOF, "check", run, "--json"], {}, {0, 1, 3})
@@ -114,6 +120,7 @@ def measure(entry: entries.Entry, folder: Path, rounds: int) -> Json:
         "program_error": captured["error"] or plain["error"],
         **results.summary(run, check_run(run)),
         "same": results.comparison(captured, plain),
+        "equality": results.equality(compare_graphs(entry.name)),
         "seconds": seconds,
     }
 

@@ -128,7 +128,32 @@ def entry(name, group, *, kernels, dry_runs, checked, unchecked=0):
         "problems": [],
         "same": {"graphs": True, "guards": True, "sources": True, "differences": []},
         "seconds": [[2.0, 1.0]],
+        "equality": results.equality({"graphs": [graph()], "error": ""}),
     }
+
+
+def graph(*differences, calls=2):
+    return {"calls": calls, "differences": list(differences), "python_nodes": []}
+
+
+def test_a_graph_counts_once_however_much_of_it_differs():
+    refused = {"target": "higher_order.cond", "node": "", "reason": "node `cond_3`: sub-graphs"}
+    other = {"target": "aten.sin.default", "node": "sin", "reason": "2 of 4 elements"}
+    found = results.equality(
+        {"graphs": [graph(), graph(other, other), graph(refused), graph(calls=0)], "error": ""}
+    )
+    assert (found["graphs"], found["equal"], found["calls"]) == (3, 1, 6)
+    assert ["aten.sin.default", "… of … elements", 1] in found["exceptions"]
+    assert len(found["exceptions"]) == 2
+
+
+def test_where_the_reference_is_not_aot_eager_is_named():
+    refused = {"target": "higher_order.cond", "node": "", "reason": "it calls sub-graphs"}
+    result = entry("conditional", "functions", kernels=1, dry_runs=1, checked=1)
+    result["equality"] = results.equality({"graphs": [graph(), graph(refused)], "error": ""})
+    text = render.render([result], with_times=False, missing=[])
+    assert "| higher_order.cond | 1 | conditional | it calls sub-graphs |" in text
+    assert "1 of 2 (50.0%)" in text
 
 
 def test_models_that_were_kept_out_are_summed_up_apart():
