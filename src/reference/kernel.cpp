@@ -8,6 +8,7 @@
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include "base/error.h"
+#include "reference/number_functions.h"
 
 namespace fuseproof {
 namespace {
@@ -90,6 +91,7 @@ Kernel Kernel::resolve(const Node& node, PythonOperators* python) {
 std::optional<Kernel> Kernel::find(const Node& node, std::string& why) {
   if (node.target == "getitem") return from_prim(kGetItem, node);
   if (node.target.starts_with(kPrims)) return find_prim_kernel(node, why);
+  if (const Prim* function = find_number_function(node.target)) return from_prim(*function, node);
   return find_operator_kernel(node, why);
 }
 

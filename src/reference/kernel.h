@@ -1,6 +1,6 @@
 // What a node's target names, resolved once: an operator of the ATen dispatcher, a prim with a C++
-// form (prims.h), `getitem`, or else an operator that a Python process runs (python_operator.h).
-// All have a schema and run over the dispatcher's stack.
+// form (prims.h), `getitem`, arithmetic on numbers (number_functions.h), or else an operator that a
+// Python process runs (python_operator.h). All have a schema and run over the dispatcher's stack.
 #pragma once
 
 #include <memory>
