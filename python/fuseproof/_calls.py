@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from fuseproof import _core
-from fuseproof._lowering import tensor_layout
+from fuseproof._lowering import dtype_name, tensor_layout
 from fuseproof._sizes import SymbolPlace, symbol_values
 
 Json = dict[str, Any]
@@ -98,6 +98,17 @@ def _state() -> Json:
         "threads": torch.get_num_threads(),
         "mxcsr": _core.mxcsr(),
         "grad_mode": torch.is_grad_enabled(),
+        "default_dtype": dtype_name(torch.get_default_dtype()),
+    }
+
+
+def _float32_precision() -> Json:
+    """How library calls may compute in float32."""
+    library: Any = torch.backends.mkldnn
+    return {
+        "matmul": library.matmul.fp32_precision,
+        "conv": library.conv.fp32_precision,
+        "rnn": library.rnn.fp32_precision,
     }
 
 
@@ -152,6 +163,7 @@ class CallWriter:
             "index": index,
             "step": index,
             **_state(),
+            "float32_precision": _float32_precision(),
             "symbols": _symbols_json(symbols),
             "arguments": arguments,
             "generator": storages.add(generator.untyped_storage(), "in"),

@@ -151,12 +151,15 @@ def write_value(value: Any, memory: Memory) -> Any:
 # --- Calls ----------------------------------------------------------------------------------------
 
 
-def set_state(state: Json) -> None:
+def set_state(state: Json, generator: torch.Tensor) -> None:
     if torch.get_num_threads() != state["threads"]:
         torch.set_num_threads(state["threads"])
     torch.set_flush_denormal(state["flushes_denormals"])
     torch.set_grad_enabled(state["grad_mode"])
     torch.set_default_dtype(getattr(torch, state["default_dtype"]))
+    for op, precision in state["float32_precision"].items():
+        getattr(torch.backends.mkldnn, op).fp32_precision = precision
+    torch.set_rng_state(generator)
 
 
 def run(operator: torch._ops.OpOverload, request: Json, memory: Memory) -> list[Any]:
@@ -182,12 +185,14 @@ def raised(error: Exception) -> Json:
 def call(channel: NodeChannel, request: Json, problems: list[str]) -> None:
     memory = Memory(channel.storages())
     operator = find_operator(request["target"], problems)
-    set_state(request["state"])
+    generator = memory.tensor(request["state"]["generator"])
+    set_state(request["state"], generator)
     try:
         results = run(operator, request, memory)
     except Exception as error:
         channel.send(json.dumps(raised(error)))
         return
+    generator.copy_(torch.get_rng_state())
     values = [write_value(value, memory) for value in results]
     body = json.dumps({"reply": "results", "results": values})
     channel.send_results(body, memory.results())

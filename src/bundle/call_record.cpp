@@ -107,6 +107,29 @@ std::uint32_t mxcsr_from_json(const JsonObject& object) {
   return static_cast<std::uint32_t>(mxcsr);
 }
 
+DType default_dtype_from_json(const JsonObject& object) {
+  const std::string name = object.string("default_dtype");
+  const std::optional<DType> dtype = parse_dtype(name);
+  if (!dtype || dtype_class(*dtype) != DTypeClass::kFloat) {
+    object.fail("default_dtype", "is no floating-point dtype: " + name);
+  }
+  return *dtype;
+}
+
+std::map<std::string, std::string> precision_from_json(const JsonObject& object) {
+  constexpr std::array<std::string_view, 3> kOps = {"matmul", "conv", "rnn"};
+  constexpr std::array<std::string_view, 4> kPrecisions = {"none", "ieee", "tf32", "bf16"};
+  std::map<std::string, std::string> precision;
+  for (const auto& [op, value] : object.value().items()) {
+    if (std::ranges::find(kOps, op) == kOps.end()) object.fail(op, "is none of matmul, conv, rnn");
+    precision[op] = object.string(op);
+    if (std::ranges::find(kPrecisions, precision[op]) == kPrecisions.end()) {
+      object.fail(op, "is none of none, ieee, tf32, bf16: " + precision[op]);
+    }
+  }
+  return precision;
+}
+
 }  // namespace
 
 Layout layout_in_storage(const CallRecord& call, std::int64_t argument,
@@ -138,6 +161,8 @@ Json to_json(const CallRecord& record) {
                {"threads", record.threads},       {"mxcsr", record.mxcsr},
                {"grad_mode", record.grad_mode},   {"symbols", std::move(symbols)},
                {"storages", std::move(storages)}, {"arguments", std::move(arguments)}};
+  json["default_dtype"] = dtype_name(record.default_dtype);
+  if (!record.float32_precision.empty()) json["float32_precision"] = record.float32_precision;
   if (record.generator) json["generator"] = *record.generator;
   return json;
 }
@@ -149,6 +174,10 @@ CallRecord call_record_from_json(const JsonObject& object) {
   record.threads = threads_from_json(object);
   record.mxcsr = mxcsr_from_json(object);
   record.grad_mode = object.boolean("grad_mode");
+  if (object.has("default_dtype")) record.default_dtype = default_dtype_from_json(object);
+  if (object.has("float32_precision")) {
+    record.float32_precision = precision_from_json(object.object("float32_precision"));
+  }
   const JsonObject symbols = object.object("symbols");
   for (const auto& [name, value] : symbols.value().items()) {
     record.symbols[name] = number_from_json(value, symbols.where() + ": field `" + name + "`");

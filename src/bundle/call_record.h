@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,10 @@ struct CallRecord {
   std::uint32_t mxcsr =
       0x1f80;  // x86 control word (FTZ, DAZ, rounding); its status bits are cleared
   bool grad_mode = false;
+  DType default_dtype = DType::kFloat32;  // torch.get_default_dtype()
+  // How library calls may compute in float32: torch.backends.mkldnn.<op>.fp32_precision by op
+  // ("matmul", "conv", "rnn"). Those that are absent are torch's default.
+  std::map<std::string, std::string> float32_precision;
   // What the graph's symbols (sizes, mostly) stand for in this call; those that could be read off
   // the graph's inputs or the kernel's arguments.
   SymbolValues symbols;

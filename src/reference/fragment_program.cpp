@@ -129,7 +129,7 @@ FragmentProgram::~FragmentProgram() = default;
 ReferenceResult FragmentProgram::State::run(const CallRecord& call, const Arena& inputs,
                                             const std::vector<ReferenceMode>& modes,
                                             Progress* progress) const {
-  const MachineState machine(call.threads, call.mxcsr);
+  const MachineState machine(call);
   const at::AutoGradMode grad_mode(call.grad_mode);
   // What no_grad and inference_mode come down to for tensors that need no gradient; results are the
   // same bits, and each call is spared two dispatches.

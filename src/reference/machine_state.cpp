@@ -6,11 +6,14 @@
 #include <cstring>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/DefaultDtype.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "reference/tensors.h"
 
 namespace fuseproof {
 namespace {
@@ -31,17 +34,44 @@ void set_mxcsr_of_all_threads(std::uint32_t value) {
   set_mxcsr(&value);
 }
 
+void set_default_dtype(DType dtype) {
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(scalar_type(dtype)));
+}
+
 }  // namespace
 
-MachineState::MachineState(int threads, std::uint32_t mxcsr)
-    : threads_before_(at::get_num_threads()), mxcsr_before_(_mm_getcsr()) {
-  if (threads > 0 && threads != threads_before_) at::set_num_threads(threads);
-  if (((mxcsr ^ mxcsr_before_) & ~kStatusBits) != 0) set_mxcsr_of_all_threads(mxcsr);
+MachineState::MachineState(const CallRecord& call)
+    : threads_before_(at::get_num_threads()),
+      mxcsr_before_(_mm_getcsr()),
+      default_dtype_before_(dtype_of(c10::get_default_dtype_as_scalartype())),
+      precision_before_(float32_precision()) {
+  if (call.threads > 0 && call.threads != threads_before_) at::set_num_threads(call.threads);
+  if (((call.mxcsr ^ mxcsr_before_) & ~kStatusBits) != 0) set_mxcsr_of_all_threads(call.mxcsr);
+  set_default_dtype(call.default_dtype);
+  set_float32_precision(call.float32_precision);
 }
 
 MachineState::~MachineState() {
+  set_float32_precision(precision_before_);
+  set_default_dtype(default_dtype_before_);
   if (((_mm_getcsr() ^ mxcsr_before_) & ~kStatusBits) != 0) set_mxcsr_of_all_threads(mxcsr_before_);
   if (threads_before_ != at::get_num_threads()) at::set_num_threads(threads_before_);
+}
+
+std::map<std::string, std::string> float32_precision() {
+  std::map<std::string, std::string> precision;
+  for (const char* op : {"matmul", "conv", "rnn"}) {
+    precision[op] = at::precision2str(
+        at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::str2op(op)));
+  }
+  return precision;
+}
+
+void set_float32_precision(const std::map<std::string, std::string>& precision) {
+  for (const auto& [op, value] : precision) {
+    at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, at::str2op(op),
+                                            at::str2precision(value));
+  }
 }
 
 void set_generator(std::span<const std::byte> state) {

@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DefaultDtype.h>
@@ -10,6 +11,7 @@
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include "base/error.h"
+#include "reference/machine_state.h"
 #include "reference/python_values.h"
 #include "reference/tensors.h"
 
@@ -25,7 +27,8 @@ Json calling_state() {
   return {{"threads", at::get_num_threads()},
           {"flushes_denormals", (_mm_getcsr() & kFlushToZero) != 0},
           {"grad_mode", at::GradMode::is_enabled()},
-          {"default_dtype", dtype_name(dtype_of(default_dtype))}};
+          {"default_dtype", dtype_name(dtype_of(default_dtype))},
+          {"float32_precision", float32_precision()}};
 }
 
 [[noreturn]] void raise(const JsonObject& reply) {
@@ -58,15 +61,22 @@ void PythonOperator::call(torch::jit::Stack& stack) const {
     const c10::IValue& value = torch::jit::peek(stack, i, parameters.size());
     values.push_back(arguments.write(value, parameters[i].real_type()));
   }
+  // Both processes draw from one stream of random numbers: the state goes there and comes back.
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const at::Tensor generator_state = generator.get_state();
+  Json state = calling_state();
+  state["generator"] = arguments.write(generator_state, c10::TensorType::get());
   const Arena arena = arguments.to_arena();
   PythonWorker::Reply reply = worker_->ask({{"request", "call"},
                                             {"target", target_},
                                             {"arguments", std::move(values)},
-                                            {"state", calling_state()},
+                                            {"state", std::move(state)},
                                             {"arena", arena.description()}},
                                            &arena);
   const JsonObject body(reply.body, kWhere);
   if (body.string("reply") == "raised") raise(body);
+  arguments.take_writes(generator_state, arena);
+  generator.set_state(generator_state);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!is_written(parameters[i])) continue;
     arguments.take_writes(torch::jit::peek(stack, i, parameters.size()), arena);

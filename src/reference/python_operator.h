@@ -22,9 +22,9 @@ class PythonOperator {
   bool draws_random_numbers() const { return draws_random_numbers_; }
 
   // Takes schema()'s arguments off the stack and leaves its results; writes to arguments arrive.
-  // Under this thread's number of threads, floating-point mode, grad mode and default dtype. Throws
-  // c10::Error with the operator's own message where it raises, and Error(kUnsupported) where it
-  // cannot be run.
+  // Under this thread's number of threads, floating-point mode, grad mode and default dtype,
+  // drawing from the default generator as it is. Throws c10::Error with the operator's own message
+  // where it raises, and Error(kUnsupported) where it cannot be run.
   void call(torch::jit::Stack& stack) const;
 
  private:

@@ -8,8 +8,8 @@
 //   reply    {"reply": "operator", "schema": "prims::svd(Tensor A, …) -> …",
 //             "draws_random_numbers": false}
 //   request  {"request": "call", "target", "arguments": [value…], "state": {"threads",
-//             "flushes_denormals", "grad_mode", "default_dtype"}, "arena": {…}}
-//                                                      and the arguments' arena
+//             "flushes_denormals", "grad_mode", "default_dtype", "float32_precision": {"matmul": …},
+//             "generator": tensor}, "arena": {…}}      and the arguments' arena
 //   reply    {"reply": "results", "results": [value…], "arena": {…}}    and the results' arena
 //   reply    {"reply": "raised", "message", "is_unimplemented"}   the operator's own exception
 //   reply    {"reply": "refused", "message"}              it cannot be run, and why
@@ -17,7 +17,8 @@
 // Arguments and results stand in the order of the schema. A value is written as in a graph
 // (graph/graph.h), a tensor as {"storage": index, "layout": {…}}: a storage of the message's own
 // arena, or, in a result with "of_arguments": true, one of the request's: a view of an argument.
-// What the operator writes into its arguments it writes into the request's arena.
+// What the operator writes into its arguments it writes into the request's arena; so is the
+// generator's state after the call.
 #pragma once
 
 #include <chrono>

@@ -94,6 +94,27 @@ TEST_CASE("the generator is a storage of the call, or absent") {
   CHECK_THROWS_WITH(parsed(json), "0.json: field `generator` is 2, but the call has 2 storages");
 }
 
+TEST_CASE("torch's settings survive JSON, and are its defaults where they are absent") {
+  CallRecord call = add_call(kBlob);
+  call.default_dtype = DType::kFloat64;
+  call.float32_precision = {{"matmul", "bf16"}, {"conv", "none"}};
+  Json json = to_json(call);
+  CHECK(parsed(json).default_dtype == DType::kFloat64);
+  CHECK(parsed(json).float32_precision == call.float32_precision);
+  json.erase("default_dtype");
+  json.erase("float32_precision");
+  CHECK(parsed(json).default_dtype == DType::kFloat32);
+  CHECK(parsed(json).float32_precision.empty());
+  json["default_dtype"] = "int64";
+  CHECK_THROWS_WITH(parsed(json),
+                    "0.json: field `default_dtype` is no floating-point dtype: int64");
+  json["default_dtype"] = "float16";
+  json["float32_precision"] = {{"matmul", "fp4"}};
+  CHECK_THROWS_AS(parsed(json), Error);
+  json["float32_precision"] = {{"fft", "ieee"}};
+  CHECK_THROWS_AS(parsed(json), Error);
+}
+
 TEST_CASE("thread counts are judged before they are narrowed") {
   Json json = to_json(add_call(kBlob));
   json["threads"] = (std::int64_t{1} << 32) + 1;

@@ -24,6 +24,11 @@ def accumulate(into: Tensor, rows: list[Tensor], *, weight: float | None = None)
         into += row * (2.0 if weight is None else weight)
 
 
+@torch.library.custom_op("fuseproof_test::add_noise", mutates_args=())
+def add_noise(x: Tensor) -> Tensor:
+    return x + torch.rand_like(x)
+
+
 @torch.library.custom_op("fuseproof_test::refuse", mutates_args=())
 def refuse(x: Tensor) -> Tensor:
     raise ValueError("negative values are not mine")

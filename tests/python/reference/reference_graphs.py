@@ -74,10 +74,10 @@ def fragment_json(graph, outputs):
     }
 
 
-def call_json(values, threads=None, mxcsr=0x1F80, symbols=None, generator=None):
+def call_json(values, threads=None, mxcsr=0x1F80, symbols=None, generator=None, **settings):
     """The call record of `values` (tensors, ints, floats), and the storages that it names.
 
-    generator: the state of torch's generator, or None.
+    generator: the state of torch's generator, or None. settings: default_dtype, float32_precision.
     """
     storages = []
     arguments = []
@@ -98,6 +98,7 @@ def call_json(values, threads=None, mxcsr=0x1F80, symbols=None, generator=None):
         storages.append(generator.untyped_storage())
     call = {
         **drawing,
+        **settings,
         "index": 0,
         "step": 0,
         "threads": threads or torch.get_num_threads(),

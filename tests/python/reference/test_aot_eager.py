@@ -4,6 +4,7 @@ import sys
 
 import pytest
 import torch
+import torch._dynamo.config
 import torch.nn.functional as F
 from support import ROOT
 from torch import nn
@@ -153,6 +154,34 @@ def test_denormals_are_flushed_where_the_program_flushes_them(compared):
         check(compared(called(lambda x: x * 0.5, torch.full((40,), 1.5e-38))), "forward")
     finally:
         torch.set_flush_denormal(False)
+
+
+@pytest.mark.parametrize("precision", ["highest", "medium"])
+def test_products_follow_the_matmul_precision(compared, precision):
+    torch.set_float32_matmul_precision(precision)
+    try:
+        check(compared(called(torch.mm, torch.randn(64, 80), torch.randn(80, 32))), "forward")
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_results_follow_the_default_dtype(compared):
+    torch.set_default_dtype(torch.float64)
+    try:
+        check(compared(called(lambda n: (n / 3, n.new_ones(4) * 0.1), torch.arange(9))), "forward")
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_sizes_that_only_the_data_shows(compared):
+    def f(x, y):
+        found = x.relu().nonzero()
+        count = y.sum().item()
+        return found.float().sin() + 1, torch.arange(count * 2 + 1) % (found.shape[0] + 3)
+
+    settings = {"capture_dynamic_output_shape_ops": True, "capture_scalar_outputs": True}
+    with torch._dynamo.config.patch(settings):
+        check(compared(called(f, torch.randn(9, 5), torch.tensor([2, 3]))), "forward")
 
 
 def test_what_the_reference_refuses_is_named(compared):

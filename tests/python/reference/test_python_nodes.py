@@ -159,6 +159,17 @@ def test_a_module_that_cannot_be_imported_is_named():
     assert worker.close() == 0
 
 
+def test_operators_of_both_processes_draw_from_one_stream(python_worker):
+    state = torch.get_rng_state()
+    build = GraphBuilder()
+    before = build.call(aten.rand.default, [5])
+    noisy = build.call(mine.add_noise.default, X)
+    build.output(before, noisy, build.call(aten.rand.default, [5]))
+    (run,) = python_worker.run(build.fragment(), build.values, generator=state)
+    for actual, value in zip(run.outputs, build.eager(), strict=True):
+        same_bits(actual, value)
+
+
 def test_without_python_the_message_says_so(worker):
     message = failure(worker, graph_of(mine.scaled_sine.default, X, 2.0))
     assert "no Python interpreter was found" in message
@@ -166,6 +177,14 @@ def test_without_python_the_message_says_so(worker):
 
 def test_a_higher_order_operator_is_refused_for_its_sub_graphs(torch_worker):
     fragment = graph_of(aten.relu.default, X).fragment()
-    fragment["graph"]["nodes"][1]["target"] = "higher_order.cond"
-    with pytest.raises(WorkerError, match=r"higher_order\.cond.*sub-graphs"):
+    for target in ("higher_order.cond", "python:torch.ops.higher_order.cond"):
+        fragment["graph"]["nodes"][1]["target"] = target
+        with pytest.raises(WorkerError, match=r"higher_order\.cond.*sub-graphs"):
+            torch_worker.run(fragment, [X])
+
+
+def test_a_function_that_is_no_operator_is_refused_as_one(torch_worker):
+    fragment = graph_of(aten.relu.default, X).fragment()
+    fragment["graph"]["nodes"][1]["target"] = "python:math.floor"
+    with pytest.raises(WorkerError, match="a function of Python's"):
         torch_worker.run(fragment, [X])
