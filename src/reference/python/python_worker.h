@@ -8,8 +8,9 @@
 //   reply    {"reply": "operator", "schema": "prims::svd(Tensor A, …) -> …",
 //             "draws_random_numbers": false}
 //   request  {"request": "call", "target", "arguments": [value…], "state": {"threads",
-//             "flushes_denormals", "grad_mode", "default_dtype", "float32_precision": {"matmul": …},
-//             "generator": tensor}, "arena": {…}}      and the arguments' arena
+//             "flushes_denormals", "grad_mode", "default_dtype",
+//             "float32_precision": {"matmul": …}, "generator": tensor}, "arena": {…}}
+//                                                      and the arguments' arena
 //   reply    {"reply": "results", "results": [value…], "arena": {…}}    and the results' arena
 //   reply    {"reply": "raised", "message", "is_unimplemented"}   the operator's own exception
 //   reply    {"reply": "refused", "message"}              it cannot be run, and why

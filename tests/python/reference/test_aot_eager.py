@@ -184,6 +184,15 @@ def test_sizes_that_only_the_data_shows(compared):
         check(compared(called(f, torch.randn(9, 5), torch.tensor([2, 3]))), "forward")
 
 
+def test_other_random_numbers_are_found(compared, monkeypatch):
+    other = torch.Generator().manual_seed(5).get_state()
+    monkeypatch.setattr(torch, "get_rng_state", lambda: other)
+    (graph,) = compared(called(lambda x: F.dropout(x, 0.5) + 1, torch.randn(8, 8)))
+    (found,) = graph["differences"]
+    assert found["target"] == "aten.add.Tensor"
+    assert "other bits" in found["reason"]
+
+
 def test_what_the_reference_refuses_is_named(compared):
     def f(x):
         return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
