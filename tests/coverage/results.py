@@ -21,8 +21,11 @@ _DETAILS = re.compile(r"'[^']*'|\"[^\"]*\"|\b\w*\d\w*\b|\[[^\]]*\]")
 
 def cause_of(reason: str) -> str:
     """A reason without what is special to one kernel: names, numbers, shapes."""
-    first_line = reason.strip().partition("\n")[0]
-    return _DETAILS.sub("…", first_line)[:120]
+    return _without_details(reason)[:120]
+
+
+def _without_details(reason: str) -> str:
+    return _DETAILS.sub("…", reason.strip().partition("\n")[0])
 
 
 def read_json(path: Path) -> Any:
@@ -111,7 +114,7 @@ def equality(compared: Json) -> Json:
     `aot_eager`'s, and of the others the node and the reason, each once a graph."""
     called = [graph for graph in compared["graphs"] if graph["calls"]]
     exceptions = Counter(
-        (difference["target"], cause_of(difference["reason"]))
+        (difference["target"], _without_details(difference["reason"]))
         for graph in called
         for difference in graph["differences"][:1]
     )
