@@ -67,18 +67,18 @@ at::Scalar value_of(const NumberFunction& function, const SymbolValues& operands
 }
 
 template <std::size_t kRow>
-at::Scalar unary(at::Scalar a) {
+at::Scalar unary(const at::Scalar& a) {
   return value_of(kUnary[kRow], {{"a", number_of(a)}});
 }
 
 template <std::size_t kRow>
-at::Scalar binary(at::Scalar a, at::Scalar b) {
+at::Scalar binary(const at::Scalar& a, const at::Scalar& b) {
   return value_of(kBinary[kRow], {{"a", number_of(a)}, {"b", number_of(b)}});
 }
 
 constexpr NumberFunction kAdd = kBinary[0];
 
-at::Scalar sum(c10::List<at::Scalar> values) {
+at::Scalar sum(const c10::List<at::Scalar>& values) {
   at::Scalar total = 0;
   for (const at::Scalar value : values) {
     total = value_of(kAdd, {{"a", number_of(total)}, {"b", number_of(value)}});

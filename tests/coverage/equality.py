@@ -20,7 +20,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -28,7 +27,7 @@ import entries
 import torch
 from fuseproof import _core
 from fuseproof._calls import CallWriter
-from fuseproof._lowering import read_graph
+from fuseproof._lowering import read_nodes
 from fuseproof._sizes import Sizes, SymbolPlace, place_of_number, places_in, symbol_values
 from torch._dynamo.backends.debugging import aot_eager, boxed_nop
 from torch._guards import detect_fake_mode
@@ -92,16 +91,11 @@ class Graph:
         }
         self.constants = list(constants.values())
         fake_mode = detect_fake_mode(inputs)
-        # What read_graph takes: the parts of Inductor's GraphLowering that a graph without a
-        # lowering has.
-        graph = SimpleNamespace(
-            module=module,
-            operations=[],
-            sizevars=SizeVarAllocator(fake_mode.shape_env if fake_mode else None),
-        )
-        lowered = read_graph(graph, constants, Sizes(graph))
-        self.document = {**lowered, "locations": [], "buffers": {}}
-        self.nodes: list[Json] = lowered["graph"]["nodes"]
+        sizes = Sizes(SizeVarAllocator(fake_mode.shape_env if fake_mode else None))
+        read = read_nodes(module.graph, constants, sizes)
+        # Nothing lowers it.
+        self.document = {**read, "external_nodes": [], "locations": [], "buffers": {}}
+        self.nodes: list[Json] = read["graph"]["nodes"]
         self._places = list(self._symbol_places())
 
     def _symbol_places(self) -> Iterator[SymbolPlace]:
@@ -156,7 +150,7 @@ class Comparison:
         graph = Graph(module, inputs, str(len(self.graphs)))
         found = {"graph": graph.name, "kind": kind, "nodes": len(graph.nodes), "calls": 0}
         self.graphs.append({**found, "differences": [], "python_nodes": []})
-        self._writer.write_graph(graph.name, json.dumps(graph.document))
+        self._writer.write_graph(graph.name, "graph", json.dumps(graph.document))
         eager = boxed_nop(module, inputs)
 
         def observed(args: list[Any]) -> Sequence[Any]:

@@ -51,12 +51,13 @@ TEST_CASE("a graph and its calls are read as a fragment and the calls of one") {
   Graph graph = add_fragment().graph;
   graph.nodes.push_back({.name = "output", .kind = NodeKind::kOutput, .arguments = {}});
   graph.nodes.back().arguments = {{ArgumentList{{NodeRef{"add"}}}}};
-  writer->write_graph("0", {{"graph", to_json(graph)},
-                            {"mutations", Json::object()},
-                            {"problems", Json::object()},
-                            {"external_nodes", Json::array()},
-                            {"locations", Json::array()},
-                            {"buffers", Json::object()}});
+  writer->write_graph("0", "graph",
+                      {{"graph", to_json(graph)},
+                       {"mutations", Json::object()},
+                       {"problems", Json::object()},
+                       {"external_nodes", Json::array()},
+                       {"locations", Json::array()},
+                       {"buffers", Json::object()}});
   CallRecord call = add_call(writer->write_blob(std::as_bytes(std::span(kInputValues))));
   call.storages.pop_back();
   call.arguments.pop_back();
