@@ -21,6 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from memory import peak_bytes
+
 ROOT = Path(__file__).parents[1]
 BINARIES = ROOT / "build/wheel/bin"
 FUSEPROOF = Path(sysconfig.get_path("scripts")) / "fuseproof"
@@ -148,6 +150,39 @@ def start_of_check(run: Path, rounds: int) -> Figure:
     return {"name": "check of one kernel, from start to end", "ms": 1e3 * statistics.median(times)}
 
 
+def bench_memory(_: int) -> list[Figure]:
+    """What a check and a capture hold more for three storages of 64 MiB than for three of 1 MiB."""
+    script, megabytes = ROOT / "bench/check/large_softmax.py", (1, 64)
+    check, capture, plain = [], [], []
+    with tempfile.TemporaryDirectory(prefix="fuseproof-bench-") as name:
+        folder = Path(name)
+        for size in megabytes:
+            run, words = folder / f"run_{size}", [script, str(size)]
+
+            def with_empty_cache(command: list[Any], who: str, size: int = size) -> int:
+                cache = str(folder / f"inductor_{who}_{size}")
+                return peak_bytes(command, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache})
+
+            plain.append(with_empty_cache([sys.executable, *words], "plain"))
+            command = [FUSEPROOF, "run", "--no-check", "-o", run, *words]
+            capture.append(with_empty_cache(command, "capture"))
+            check.append(peak_bytes([FUSEPROOF, "check", run, "--jobs", "1"]))
+    storages = 3 * (megabytes[1] - megabytes[0]) * 2**20
+    check_ratio = (check[1] - check[0]) / storages
+    capture_ratio = (capture[1] - capture[0] - (plain[1] - plain[0])) / storages
+    return [
+        memory_figure("a check", 10, check_ratio, check[0]),
+        memory_figure("a capture", 0.1, capture_ratio, capture[0] - plain[0]),
+    ]
+
+
+def memory_figure(who: str, target: float, ratio: float, base: int) -> Figure:
+    name = f"memory of {who} beside {base / 2**20:.0f} MiB"
+    figure = summary(name, "the storages of a call", target, [ratio])
+    figure["at_most"] = True
+    return figure
+
+
 def first_step(cache: Path, run: str | Path) -> float:
     ended = subprocess.run(
         [sys.executable, ROOT / "bench/capture/first_step.py", run],
@@ -162,7 +197,7 @@ def first_step(cache: Path, run: str | Path) -> float:
 def capture_figure(name: str, pairs: list[tuple[float, float]]) -> Figure:
     """`pairs`: seconds with a capture, and without."""
     ratios = [ours / peer for ours, peer in pairs]
-    figure = summary(name, "compiling without a capture", 1.10, ratios)
+    figure = summary(name, "the time without a capture", 1.10, ratios)
     figure["at_most"] = True
     figure["seconds"] = statistics.median(ours for ours, _ in pairs)
     figure["peer_seconds"] = statistics.median(peer for _, peer in pairs)
@@ -197,6 +232,7 @@ BENCHES = {
     "check": bench_check,
     "training": bench_training,
     "capture": bench_capture,
+    "memory": bench_memory,
     "start": bench_start,
 }
 
@@ -207,7 +243,7 @@ def line(figure: Figure) -> str:
     if figure.get("at_most"):
         verdict = "reached" if figure["median"] <= figure["target"] else "MISSED"
         return (
-            f"{figure['name']}: {figure['median']:.2f}x the time of {figure['peer']} "
+            f"{figure['name']}: {figure['median']:.2f}x {figure['peer']} "
             f"(min {figure['min']:.2f}, max {figure['max']:.2f}; "
             f"target at most {figure['target']:.2f}x {verdict})"
         )

@@ -30,7 +30,7 @@ struct CheckArguments {
   std::string criteria = "default";
   std::string kernel_pattern;
   std::string baseline;  // path; "": none
-  int jobs = 0;  // 0: fitting_jobs
+  int jobs = 0;          // 0: fitting_jobs
   bool is_trusted = false;
   std::vector<std::string> imports;
   bool as_json = false;
