@@ -256,6 +256,25 @@ std::string Size::text() const {
   return text;
 }
 
+std::optional<Size::Linear> Size::linear_in(const std::string& symbol) const {
+  Linear linear;
+  for (const auto& [factors, coefficient] : terms_) {
+    Product others;
+    int power = 0;
+    for (const auto& [factor, factor_power] : factors) {
+      if (factor == symbol) {
+        power = factor_power;
+        continue;
+      }
+      if (symbols_in(factor).contains(symbol)) return std::nullopt;
+      others[factor] = factor_power;
+    }
+    if (power > 1) return std::nullopt;
+    (power == 1 ? linear.coefficient : linear.rest).add(others, coefficient);
+  }
+  return linear;
+}
+
 std::int64_t Size::value(const SymbolValues& symbols) const {
   const std::optional<std::int64_t> constant = number();
   return constant ? *constant : evaluate_integer(text(), symbols);

@@ -35,6 +35,11 @@ class Size {
   // sizes have no elements.)
   bool is_surely_positive() const;
 
+  // The size as coefficient * symbol + rest, where the rest does not depend on the symbol; nothing
+  // when it depends on the symbol in another way.
+  struct Linear;
+  std::optional<Linear> linear_in(const std::string& symbol) const;
+
   // Throws kBadInput for a symbol without a value, and for what is no integer there.
   std::int64_t value(const SymbolValues& symbols) const;
   void collect_symbols(std::set<std::string>& symbols) const;
@@ -66,6 +71,11 @@ class Size {
   Size scaled(const Fraction& by) const;
 
   std::map<Product, Fraction> terms_;  // none is zero
+};
+
+struct Size::Linear {
+  Size coefficient;
+  Size rest;
 };
 
 // The size as JSON: a number, or the text of an expression.

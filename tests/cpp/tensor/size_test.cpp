@@ -72,6 +72,16 @@ TEST_CASE("what is positive for all sizes is known to be") {
   CHECK_FALSE(size("s0 - 1").is_surely_positive());
 }
 
+TEST_CASE("a size that is linear in a symbol splits into coefficient and rest") {
+  const auto linear = size("4*s0*s1 + 2*s0 + s1**2 + 3").linear_in("s0");
+  REQUIRE(linear.has_value());
+  CHECK(linear->coefficient == size("4*s1 + 2"));
+  CHECK(linear->rest == size("s1**2 + 3"));
+  CHECK(size("s1 + 1").linear_in("s0")->coefficient == Size(0));
+  CHECK_FALSE(size("s0**2").linear_in("s0").has_value());
+  CHECK_FALSE(size("ModularIndexing(s0, 1, 4)").linear_in("s0").has_value());
+}
+
 TEST_CASE("what is neither a number nor an expression is refused") {
   for (const Json& value : {Json(1.5), Json(), Json("s0 +"), Json::array()}) {
     CAPTURE(value);
