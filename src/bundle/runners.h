@@ -85,7 +85,7 @@ struct ReferenceOutput {
 };
 
 struct ReferenceRun {
-  // One for each checked output (OutputSource::kFx) of the fragment, in its order (kSpan: two);
+  // One for each checked output of the fragment, in its order (kSpan: two);
   // none when `exception` is set.
   std::vector<ReferenceOutput> outputs;
   std::string exception;  // the op's own error text, with the node's name

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "check/image.h"
 #include "check/kernel_trial.h"
+#include "check/opinions.h"
 #include "check/output_check.h"
+#include "fragment/narrowed.h"
 #include "graph/op_kinds.h"
 
 namespace fuseproof {
@@ -40,13 +42,35 @@ SiteResult described(const SiteBundle& site, std::int64_t call) {
   return result;
 }
 
-// "u0, u1": symbols that the fragment needs and of which the call record has no value.
-std::string missing_symbols(const SiteBundle& site, const CallRecord& call) {
+// Why the call's sizes are not known, if the fragment needs symbols of which the call record has no
+// value; else "".
+std::string missing_sizes(const Fragment& fragment, const CallRecord& call) {
   std::vector<std::string> missing;
-  for (const std::string& symbol : symbols_of(site.fragment)) {
+  for (const std::string& symbol : symbols_of(fragment)) {
     if (!call.symbols.contains(symbol)) missing.push_back(symbol);
   }
-  return fmt::format("{}", fmt::join(missing, ", "));
+  if (missing.empty()) return "";
+  return fmt::format(
+      "its sizes depend on {}, of which the call record has no value: neither the graph's inputs "
+      "nor the kernel's arguments give it",
+      fmt::join(missing, ", "));
+}
+
+// Without the loop bodies whose sizes are not known: they must not cost the other outputs a check.
+Fragment without_unknown_sizes(const Fragment& fragment, const CallRecord& call) {
+  std::set<std::size_t> kept = outputs_from(fragment, OutputSource::kFx);
+  std::map<std::size_t, std::string> reasons;
+  for (const std::size_t output : outputs_from(fragment, OutputSource::kLoopBody)) {
+    std::string reason = missing_sizes(narrowed(fragment, {output}), call);
+    if (reason.empty()) {
+      kept.insert(output);
+    } else {
+      reasons[output] = std::move(reason);
+    }
+  }
+  Fragment result = narrowed(fragment, kept);
+  for (auto& [output, reason] : reasons) result.outputs[output].reason = std::move(reason);
+  return result;
 }
 
 // What rounds on the way to an output.
@@ -122,8 +146,10 @@ class CallCheck {
     if (!has_reference) {
       return settle(Verdict::kNotChecked, "no reference: " + site_.fragment.failure);
     }
-    if (!trial.exception.empty() || !eager().exception.empty()) {
-      return judge_exceptions(trial.exception, eager().exception);
+    const std::string exception = opinions_->exception();
+    if (exception.empty()) part_outputs();
+    if (!trial.exception.empty() || !exception.empty()) {
+      return judge_exceptions(trial.exception, exception);
     }
     judge_outputs(arena);
     return std::move(result_);
@@ -142,8 +168,8 @@ class CallCheck {
   void run_fragment() {
     inputs_.emplace(Arena::create(image_.requests()));
     image_.fill_inputs(*inputs_);
-    native_ = reference_.run(site_.fragment, call_, *inputs_, {ReferenceMode::kNative});
-    result_.python_nodes = native_.python_nodes;
+    opinions_.emplace(site_.fragment, call_, *inputs_, reference_);
+    result_.python_nodes = opinions_->python_nodes();
   }
 
   void note_python_nodes() {
@@ -160,14 +186,16 @@ class CallCheck {
                          [](const Node& node) { return node.kind == NodeKind::kCall; });
   }
 
-  const ReferenceRun& eager() const { return native_.runs.at(0); }
-
   // The types of the two exceptions may differ; that both sides raise is what matters.
   SiteResult judge_exceptions(const std::string& kernel, const std::string& fragment) {
     if (kernel.empty()) {
       return settle(Verdict::kKernelWrong,
                     "the fragment raises and the kernel does not: " + fragment,
                     DifferenceKind::kException);
+    }
+    if (fragment.empty() && checked_.empty()) {
+      return settle(Verdict::kNotChecked,
+                    "the kernel raises, and no part of its fragment can be run: " + kernel);
     }
     if (fragment.empty()) {
       return settle(Verdict::kKernelWrong, "the kernel raises and the fragment does not: " + kernel,
@@ -197,89 +225,45 @@ class CallCheck {
     return side;
   }
 
-  static OutputSide reference_side(const ReferenceResult& result, const ReferenceOutput& output) {
-    return {output.layout, gather(result.arena->storage(output.storage), output.layout)};
-  }
-
-  // The numbers of one float64 output of a reference run.
-  static std::vector<double> numbers(const ReferenceResult& result, const ReferenceOutput& output) {
-    const OutputSide side = reference_side(result, output);
-    std::vector<double> values(side.packed.size() / sizeof(double));
-    std::memcpy(values.data(), side.packed.data(), values.size() * sizeof(double));
-    return values;
-  }
-
-  // The reference's further runs, each once for all outputs and only when it is asked for.
-  const ReferenceResult& further_run(ReferenceMode mode) {
-    const auto [kept, is_new] = further_runs_.try_emplace(mode);
-    if (is_new) kept->second = reference_.run(site_.fragment, call_, *inputs_, {mode});
-    return kept->second;
-  }
-
-  OutputSides::Exact exact_values(std::size_t index) {
-    const ReferenceResult& result = further_run(ReferenceMode::kFloat64);
-    const ReferenceRun& run = result.runs.at(0);
-    if (!run.no_oracle.empty()) return {{}, run.no_oracle};
-    if (!run.exception.empty()) return {{}, "the float64 run raises: " + run.exception};
-    return {numbers(result, run.outputs.at(index)), ""};
-  }
-
-  std::vector<double> envelope(std::size_t index) {
-    const ReferenceResult& result = further_run(ReferenceMode::kEnvelope);
-    const ReferenceRun& run = result.runs.at(0);
-    if (!run.exception.empty() || !run.no_oracle.empty()) return {};
-    return numbers(result, run.outputs.at(index));
-  }
-
-  OutputSides::FreeSpan free_span(std::size_t index) {
-    const ReferenceResult& result = further_run(ReferenceMode::kSpan);
-    const ReferenceRun& run = result.runs.at(0);
-    if (!run.exception.empty()) return {};
-    return {numbers(result, run.outputs.at(2 * index)),
-            numbers(result, run.outputs.at(2 * index + 1))};
-  }
-
-  OutputSide unrounded(std::size_t index) {
-    const ReferenceResult& result = further_run(ReferenceMode::kUnrounded);
-    const ReferenceRun& run = result.runs.at(0);
-    return run.exception.empty() ? reference_side(result, run.outputs.at(index)) : OutputSide();
-  }
-
-  OutputSides::Open open_elements(std::size_t index) {
-    const ReferenceResult& result = further_run(ReferenceMode::kOpen);
-    const ReferenceRun& run = result.runs.at(0);
-    if (!run.exception.empty() || run.sentences.empty()) return {};
-    return {reference_side(result, run.outputs.at(index)).packed, run.sentences};
+  // Parts the outputs into those that can be judged and those that cannot, with the reason.
+  void part_outputs() {
+    const std::vector<FragmentOutput>& outputs = site_.fragment.outputs;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i].is_checked()) {
+        unchecked_[i] = outputs[i].reason;
+        continue;
+      }
+      std::string problem = opinions_->problem(i);
+      if (problem.empty()) {
+        checked_.push_back(i);
+      } else {
+        unchecked_[i] = std::move(problem);
+      }
+    }
   }
 
   void judge_outputs(const Arena& arena) {
-    std::vector<const FragmentOutput*> checked;
-    for (const FragmentOutput& output : site_.fragment.outputs) {
-      if (output.source == OutputSource::kFx) checked.push_back(&output);
-    }
-    std::vector<OutputSide> kernel_sides;
     std::vector<OutputSide> eager_sides;
-    for (std::size_t i = 0; i < checked.size(); ++i) {
-      kernel_sides.push_back(kernel_side(arena, *checked[i]));
-      eager_sides.push_back(reference_side(native_, eager().outputs.at(i)));
-    }
-    for (std::size_t i = 0; i < checked.size(); ++i) {
+    for (const std::size_t output : checked_) eager_sides.push_back(opinions_->native(output));
+    for (std::size_t i = 0; i < checked_.size(); ++i) {
       std::vector<Packed> others;
-      for (std::size_t j = 0; j < checked.size(); ++j) {
+      for (std::size_t j = 0; j < checked_.size(); ++j) {
         if (j != i) others.push_back(eager_sides[j].view());
       }
-      const Rounding rounding = rounding_before(site_.fragment.graph, checked[i]->node);
-      const OutputSides sides{.kernel = std::move(kernel_sides[i]),
+      const std::size_t output = checked_[i];
+      const FragmentOutput& described = site_.fragment.outputs[output];
+      const Rounding rounding = rounding_before(site_.fragment.graph, described.node);
+      const OutputSides sides{.kernel = kernel_side(arena, described),
                               .eager = eager_sides[i],
-                              .exact = [this, i] { return exact_values(i); },
-                              .envelope = [this, i] { return envelope(i); },
-                              .span = [this, i] { return free_span(i); },
-                              .unrounded = [this, i] { return unrounded(i); },
-                              .open = [this, i] { return open_elements(i); },
+                              .exact = [=, this] { return opinions_->exact(output); },
+                              .envelope = [=, this] { return opinions_->envelope(output); },
+                              .span = [=, this] { return opinions_->span(output); },
+                              .unrounded = [=, this] { return opinions_->unrounded(output); },
+                              .open = [=, this] { return opinions_->open(output); },
                               .rounding_ops = rounding.ops,
                               .noise_bits = rounding.coarsest_bits,
                               .rounds_to_half_between = rounding.is_half_between};
-      OutputResult result = describe(*checked[i]);
+      OutputResult result = describe(described);
       judge_output(sides, others, settings_, result);
       result_.outputs.push_back(std::move(result));
     }
@@ -290,11 +274,11 @@ class CallCheck {
   void note_unchecked_live_outputs() {
     std::string reasons;
     std::int64_t unchecked = 0;
-    for (const FragmentOutput& output : site_.fragment.outputs) {
-      if (!output.is_live || output.source == OutputSource::kFx) continue;
+    for (const auto& [index, reason] : unchecked_) {
+      if (!site_.fragment.outputs[index].is_live) continue;
       ++unchecked;
-      if (reasons.find(output.reason) == std::string::npos) {
-        reasons += (reasons.empty() ? "" : "; ") + output.reason;
+      if (reasons.find(reason) == std::string::npos) {
+        reasons += (reasons.empty() ? "" : "; ") + reason;
       }
     }
     result_.live_outputs_checked = result_.live_outputs - unchecked;
@@ -303,13 +287,25 @@ class CallCheck {
                                         result_.live_outputs, reasons));
   }
 
+  void note_loop_bodies() {
+    const std::vector<FragmentOutput>& outputs = site_.fragment.outputs;
+    const auto count = std::ranges::count_if(checked_, [&](std::size_t index) {
+      return outputs[index].source == OutputSource::kLoopBody;
+    });
+    if (count == 0) return;
+    result_.notes.push_back(fmt::format(
+        "{} of {} outputs are checked against Inductor's own loop bodies, which do not show a "
+        "fault of the lowering",
+        count, outputs.size()));
+  }
+
   void add_unchecked() {
+    note_loop_bodies();
     note_unchecked_live_outputs();
-    for (const FragmentOutput& output : site_.fragment.outputs) {
-      if (output.source == OutputSource::kFx) continue;
-      OutputResult result = describe(output);
+    for (const auto& [index, reason] : unchecked_) {
+      OutputResult result = describe(site_.fragment.outputs[index]);
       result.judgement.verdict = Verdict::kNotChecked;
-      result.judgement.message = output.reason;
+      result.judgement.message = reason;
       result_.outputs.push_back(std::move(result));
     }
   }
@@ -333,8 +329,10 @@ class CallCheck {
   const CheckSettings& settings_;
   SiteResult result_;
   std::optional<Arena> inputs_;
-  ReferenceResult native_;
-  std::map<ReferenceMode, ReferenceResult> further_runs_;
+  std::optional<Opinions> opinions_;
+  // Indices into the fragment's outputs.
+  std::vector<std::size_t> checked_;
+  std::map<std::size_t, std::string> unchecked_;  // and why
 };
 
 }  // namespace
@@ -343,15 +341,17 @@ SiteResult check_call(const RunReader& run, const SiteBundle& site, std::int64_t
                       KernelRunner& kernels, ReferenceRunner& reference,
                       const CheckSettings& settings) {
   CallRecord call = run.read_call(site, call_index);
-  if (const std::string missing = missing_symbols(site, call); !missing.empty()) {
+  if (missing_sizes(site.fragment, call).empty()) {
+    return CallCheck(run, site, std::move(call), kernels, reference, settings).run();
+  }
+  SiteBundle known = site;
+  known.fragment = without_unknown_sizes(site.fragment, call);
+  if (std::string missing = missing_sizes(known.fragment, call); !missing.empty()) {
     SiteResult result = described(site, call_index);
-    result.message = fmt::format(
-        "its sizes depend on {}, of which the call record has no value: neither the graph's inputs "
-        "nor the kernel's arguments give it",
-        missing);
+    result.message = std::move(missing);
     return result;
   }
-  return CallCheck(run, site, std::move(call), kernels, reference, settings).run();
+  return CallCheck(run, known, std::move(call), kernels, reference, settings).run();
 }
 
 }  // namespace fuseproof

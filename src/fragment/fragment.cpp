@@ -67,7 +67,7 @@ FragmentOutput output_from_json(const JsonObject& object, const Graph& graph) {
   output.argument = argument_index(object);
   output.buffer = object.string("buffer");
   output.source = source_from_json(object);
-  if (output.source == OutputSource::kFx) output.node = node_of(object, graph);
+  if (output.is_checked()) output.node = node_of(object, graph);
   output.layout = optional_layout(object);
   output.is_live = object.boolean("is_live");
   output.reason = object.string_or("reason", "");

@@ -37,12 +37,15 @@ struct FragmentOutput {
   std::int64_t argument = 0;  // index into the kernel's arguments
   std::string buffer;         // Inductor's name of the value ("buf3")
   OutputSource source = OutputSource::kUnchecked;
-  // kFx: the node of the fragment's graph whose value it is; a placeholder when the kernel copies.
+  // Unless kUnchecked: the node of the fragment's graph whose value it is; a placeholder when the
+  // kernel copies.
   std::string node;
   std::optional<SymbolicLayout> layout;  // of the written view, relative to the argument's view
   // Something outside the kernel reads it. A temporary that only crosses loop nests does not.
   bool is_live = true;
   std::string reason;  // kUnchecked: why
+
+  bool is_checked() const { return source != OutputSource::kUnchecked; }
 };
 
 struct Fragment {

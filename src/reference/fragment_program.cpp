@@ -118,7 +118,7 @@ FragmentProgram::FragmentProgram(Fragment fragment, PythonOperators* python)
   std::vector<std::string> inputs;
   for (const FragmentInput& input : fragment.inputs) inputs.push_back(input.node);
   for (const FragmentOutput& output : fragment.outputs) {
-    if (output.source == OutputSource::kFx) state_->output_names.push_back(output.node);
+    if (output.is_checked()) state_->output_names.push_back(output.node);
   }
   state_->program = compile(fragment.graph, inputs, state_->output_names, python);
   state_->fragment = std::move(fragment);

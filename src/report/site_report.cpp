@@ -40,6 +40,15 @@ std::string node_table(const Graph& graph) {
   return format_table(columns, rows);
 }
 
+std::string checked_by(const FragmentOutput& output) {
+  switch (output.source) {
+    case OutputSource::kFx: return output.node;
+    case OutputSource::kLoopBody: return output.node + " (loop body)";
+    case OutputSource::kUnchecked: break;
+  }
+  return "unchecked: " + output.reason;
+}
+
 std::string argument_table(const KernelSpec& spec, const Fragment& fragment) {
   const std::vector<Column> columns = {{"ARGUMENT", Column::Align::kLeft, Column::Cut::kNever},
                                        {"ROLE", Column::Align::kLeft, Column::Cut::kNever},
@@ -55,8 +64,7 @@ std::string argument_table(const KernelSpec& spec, const Fragment& fragment) {
     }
     for (const FragmentOutput& output : fragment.outputs) {
       if (output.argument != static_cast<std::int64_t>(i)) continue;
-      nodes.push_back(output.node.empty() ? fmt::format("-> unchecked: {}", output.reason)
-                                          : fmt::format("-> {}", output.node));
+      nodes.push_back("-> " + checked_by(output));
     }
     rows.push_back({plain_text(argument.name), std::string(role_name(argument.role)),
                     plain_text(argument.type), plain_text(argument.value),

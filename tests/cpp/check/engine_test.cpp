@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "fragment/narrowed.h"
 #include "small_run.h"
 #include "temporary_folder.h"
 
@@ -38,19 +40,36 @@ struct FakeKernel : KernelRunner {
   KernelRun prepared;
 };
 
+// What goes wrong in a reference; the last three in a fragment that has a loop body.
+struct Faults {
+  std::string exception = {};
+  std::string loop_body_exception = {}, loop_body_error = {}, loop_body_no_oracle = {};
+};
+
 // The fragment x + x, worked out by hand; sums in float64 are exact, and the envelope and the span
 // have no width.
 struct FakeReference : ReferenceRunner {
-  std::string exception;
-  ReferenceResult run(const Fragment&, const CallRecord&, const Arena& inputs,
+  explicit FakeReference(Faults given = {}) : faults(std::move(given)) {}
+  Faults faults;
+
+  ReferenceResult run(const Fragment& fragment, const CallRecord&, const Arena& inputs,
                       const std::vector<ReferenceMode>& modes) override {
     const ReferenceMode mode = modes.at(0);
     std::array<float, 4> values;
     std::memcpy(values.data(), inputs.storage(0).data(), sizeof(values));
     ReferenceRun run;
-    run.exception = exception;
+    run.exception = faults.exception;
+    if (std::ranges::any_of(fragment.graph.nodes, is_of_loop_body)) {
+      if (!faults.loop_body_error.empty())
+        throw Error(ErrorKind::kUnsupported, faults.loop_body_error);
+      if (run.exception.empty()) run.exception = faults.loop_body_exception;
+      if (mode == ReferenceMode::kFloat64) run.no_oracle = faults.loop_body_no_oracle;
+    }
     std::vector<std::vector<double>> outputs;
-    if (exception.empty()) outputs.resize(mode == ReferenceMode::kSpan ? 2 : 1);
+    if (run.exception.empty() && run.no_oracle.empty()) {
+      const auto checked = std::ranges::count_if(fragment.outputs, &FragmentOutput::is_checked);
+      outputs.resize(static_cast<std::size_t>(checked) * (mode == ReferenceMode::kSpan ? 2 : 1));
+    }
     for (auto& output : outputs) {
       for (const float value : values) {
         output.push_back(mode == ReferenceMode::kEnvelope ? 0 : 2.0 * value);
@@ -89,14 +108,16 @@ KernelRun add(Arena& arena) {
 
 struct Checked {
   explicit Checked(FakeKernel::Body body, std::string fragment_exception = "",
-                   const std::function<void(const Path&)>& edit = {}) {
+                   const std::function<void(const Path&)>& edit = {})
+      : Checked(std::move(body), Faults{.exception = std::move(fragment_exception)}, edit) {}
+
+  Checked(FakeKernel::Body body, const Faults& faults,
+          const std::function<void(const Path&)>& edit) {
     write_small_run(real_file_system(), folder.path() / "run");
     if (edit) edit(folder.path() / "run" / "p0" / "sites" / "000_cpp_fused_add_0");
     const RunReader run(real_file_system(), folder.path() / "run");
     const auto bench = [&] {
-      auto reference = std::make_unique<FakeReference>();
-      reference->exception = fragment_exception;
-      return Workbench{std::make_unique<FakeKernel>(body), std::move(reference)};
+      return Workbench{std::make_unique<FakeKernel>(body), std::make_unique<FakeReference>(faults)};
     };
     results = check_sites(run, run.sites(), bench, CheckPlan{});
     REQUIRE(results.size() == 1);
@@ -106,6 +127,25 @@ struct Checked {
   TemporaryFolder folder;
   std::vector<SiteResult> results;
 };
+
+void write_fragment(const Path& site, const Fragment& fragment) {
+  real_file_system().write_text_atomically(site / "fragment.json", to_json(fragment).dump());
+}
+
+// A loop body computes the output a second time.
+Fragment with_loop_body() {
+  Fragment fragment = add_fragment();
+  Node node = fragment.graph.nodes.back();
+  node.name = "buf0.add";
+  fragment.graph.nodes.push_back(node);
+  FragmentOutput output = fragment.outputs[0];
+  output.source = OutputSource::kLoopBody;
+  output.node = node.name;
+  fragment.outputs.push_back(output);
+  return fragment;
+}
+
+void add_loop_body(const Path& site) { write_fragment(site, with_loop_body()); }
 
 }  // namespace
 
@@ -263,6 +303,70 @@ TEST_CASE("exceptions: both sides match, one side differs") {
   CHECK(kernel_only.result().verdict == Verdict::kKernelWrong);
   CHECK(kernel_only.result().difference == DifferenceKind::kException);
   CHECK(Checked(add, "IndexError").result().difference == DifferenceKind::kException);
+}
+
+TEST_CASE("a loop body that cannot be run leaves the other outputs their verdict") {
+  const Faults raising{.loop_body_exception = "node `buf0.add`: raises"};
+  const Faults refusing{.loop_body_error = "no such operator"};
+  for (const Faults& faults : {raising, refusing}) {
+    const Checked checked(add, faults, add_loop_body);
+    const SiteResult& result = checked.result();
+    CHECK(result.verdict == Verdict::kMatch);
+    REQUIRE(result.outputs.size() == 2);
+    CHECK(result.outputs[0].source == "fx");
+    CHECK(result.outputs[0].judgement.verdict == Verdict::kMatch);
+    CHECK(result.outputs[1].judgement.verdict == Verdict::kNotChecked);
+    CHECK(result.outputs[1].judgement.message.starts_with("its loop body cannot be run: "));
+    CHECK(result.live_outputs_checked == 1);
+  }
+}
+
+TEST_CASE("a loop body that has no float64 form leaves the other outputs theirs") {
+  const auto add_wrongly = [](Arena& arena) {
+    add(arena);
+    floats_of(arena, 1)[2] = 6;
+    return KernelRun{};
+  };
+  const Faults faults{.loop_body_no_oracle = "no float64 form"};
+  const Checked checked(add_wrongly, faults, add_loop_body);
+  const SiteResult& result = checked.result();
+  REQUIRE(result.outputs.size() == 2);
+  CHECK(result.outputs[0].judgement.verdict == Verdict::kKernelWrong);
+  CHECK(result.outputs[1].judgement.verdict == Verdict::kNoOracle);
+}
+
+TEST_CASE("a kernel that raises is not judged by a loop body that cannot be run") {
+  const Faults faults{.loop_body_exception = "raises"};
+  const auto raise = [](Arena&) {
+    KernelRun run;
+    run.outcome = KernelOutcome::kException;
+    run.message = "std::runtime_error: index out of bounds";
+    return run;
+  };
+  const auto only_loop_body = [](const Path& site) {
+    Fragment fragment = with_loop_body();
+    fragment.outputs.erase(fragment.outputs.begin());
+    write_fragment(site, fragment);
+  };
+  const Checked raising(raise, faults, only_loop_body);
+  CHECK(raising.result().verdict == Verdict::kNotChecked);
+  const Checked quiet(add, faults, only_loop_body);
+  CHECK(quiet.result().verdict == Verdict::kNotChecked);
+}
+
+TEST_CASE("a loop body whose sizes are not on record leaves the other outputs their verdict") {
+  const auto symbolic = [](const Path& site) {
+    Fragment fragment = with_loop_body();
+    fragment.graph.nodes.back().arguments.push_back({Symbol{"u0"}});
+    write_fragment(site, fragment);
+  };
+  const Checked checked(add, Faults{}, symbolic);
+  const SiteResult& result = checked.result();
+  CHECK(result.verdict == Verdict::kMatch);
+  REQUIRE(result.outputs.size() == 2);
+  CHECK(result.outputs[0].judgement.verdict == Verdict::kMatch);
+  CHECK(result.outputs[1].judgement.verdict == Verdict::kNotChecked);
+  CHECK(result.outputs[1].judgement.message.starts_with("its sizes depend on u0"));
 }
 
 TEST_CASE("an overwrite is found in a kernel that raises, too") {

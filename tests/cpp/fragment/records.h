@@ -150,7 +150,7 @@ inline std::string inputs(const Fragment& fragment) {
 inline std::string outputs(const Fragment& fragment) {
   std::string names;
   for (const FragmentOutput& output : fragment.outputs) {
-    const std::string node = output.source == OutputSource::kFx ? output.node : "?";
+    const std::string node = output.is_checked() ? output.node : "?";
     names += (names.empty() ? "" : " ") + node + "@" + std::to_string(output.argument);
   }
   return names;
