@@ -52,6 +52,25 @@ RecordedWrite write_from_json(const JsonObject& object) {
   return write;
 }
 
+std::vector<LoopRange> ranges_from_json(const JsonObject& object, std::string_view key) {
+  std::vector<LoopRange> ranges;
+  for (const JsonObject& range : object.objects(key)) {
+    ranges.push_back(
+        {range.string("variable"), size_from_json(range.raw("size"), range.where() + ": `size`")});
+  }
+  return ranges;
+}
+
+RecordedLoopBody loop_body_from_json(const JsonObject& object) {
+  RecordedLoopBody body;
+  body.problem = object.string_or("problem", "");
+  if (!body.problem.empty()) return body;
+  body.iteration = ranges_from_json(object, "iteration");
+  body.reduction = ranges_from_json(object, "reduction");
+  body.operations = graph_from_json(object.object("graph"));
+  return body;
+}
+
 RecordedStep step_from_json(const JsonObject& object) {
   RecordedStep step;
   for (const JsonObject& read : object.objects("reads")) {
@@ -61,6 +80,7 @@ RecordedStep step_from_json(const JsonObject& object) {
     step.writes.push_back(write_from_json(write));
   }
   step.origins = object.strings("origins");
+  if (object.has("body")) step.body = loop_body_from_json(object.object("body"));
   return step;
 }
 

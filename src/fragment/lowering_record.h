@@ -122,17 +122,34 @@ struct RecordedWrite {
   std::vector<OperandRef> consumers;  // external calls that read it
 };
 
+struct LoopRange {
+  std::string variable;  // "p0", counts from 0
+  Size size;
+};
+
+// What one loop nest does for each point of its ranges. The operations are nodes of a graph of
+// their own, with targets like "ops.load"; an index is a symbol over the ranges' variables.
+struct RecordedLoopBody {
+  std::vector<LoopRange> iteration;
+  std::vector<LoopRange> reduction;  // inside of the iteration; empty: none
+  Graph operations;
+  std::string problem;  // why it could not be read; else empty
+};
+
 // One loop body of the kernel, in the order in which they run.
 struct RecordedStep {
   std::vector<RecordedRead> reads;
   std::vector<RecordedWrite> writes;
   std::vector<std::string> origins;  // FX nodes
+  std::optional<RecordedLoopBody> body;
 };
 
 // JSON: {"kernel", "arguments": [{"name", "use": "in"|"out"|"inout"|"size", "type", "value",
 //   "aliases"?}], "steps": [{"reads": [{"buffer", "real"}], "origins": […], "writes": [{"buffer",
 //   "real", "is_live", "copy"?: {"source", "view"}, "piece"?: {"node", "index"},
-//   "consumers"?: [{"node", "index", "view"?}]}]}]}
+//   "consumers"?: [{"node", "index", "view"?}]}],
+//   "body"?: {"iteration": [{"variable", "size"}], "reduction": […], "graph": {…}} |
+//            {"problem": "why"}}]}
 struct LoweringRecord {
   std::string kernel;
   std::vector<RecordedArgument> arguments;

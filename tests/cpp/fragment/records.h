@@ -122,6 +122,12 @@ class KernelWriter {
     return *this;
   }
 
+  // The loop body of the last step.
+  KernelWriter& body(const Json& body) {
+    json_["steps"].back()["body"] = body;
+    return *this;
+  }
+
   LoweringRecord record() const { return lowering_record_from_json({json_, "kernel"}); }
 
  private:
