@@ -9,6 +9,7 @@ from unittest import mock
 import sympy
 import torch
 
+from fuseproof._loop_body import read_loop_body
 from fuseproof._lowering import (
     Json,
     buffer_layout,
@@ -309,6 +310,7 @@ def _step(facts: GraphFacts, scheduler_node: Any, kernel_nodes: set[str]) -> Jso
         "reads": [{"buffer": name, "real": facts.real_name(name)} for name in reads],
         "writes": writes,
         "origins": [node.name for node in scheduler_node.node.origins if node.name in facts.order],
+        **read_loop_body(facts.sizes, scheduler_node),
     }
 
 

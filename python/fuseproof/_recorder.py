@@ -326,9 +326,11 @@ class Recorder:
             "kernels": len(self.sites),
             "fragments": sum("failure" not in site.fragment for site in self.sites),
             "outputs": len(outputs),
-            "outputs_checked": sum(output["source"] == "fx" for output in outputs),
+            "outputs_checked": _checked(outputs, "fx", "loop_body"),
+            "outputs_checked_by_loop_body": _checked(outputs, "loop_body"),
             "live_outputs": len(live),
-            "live_outputs_checked": sum(output["source"] == "fx" for output in live),
+            "live_outputs_checked": _checked(live, "fx", "loop_body"),
+            "live_outputs_checked_by_loop_body": _checked(live, "loop_body"),
             "unchecked_reasons": dict(reasons),
             "external_calls": self.external_calls,
             "calls": sum(site.recorded for site in self.sites),
@@ -378,6 +380,10 @@ class Recorder:
         self._records[graph] = record
         self.graphs.append(record)
         return record
+
+
+def _checked(outputs: list[Json], *sources: str) -> int:
+    return sum(output["source"] in sources for output in outputs)
 
 
 def _folder(number: int, kernel: str) -> str:

@@ -24,6 +24,10 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         return repr(float(number))
 
 
+def _text(expression: Any) -> str:
+    return str(_Printer().doprint(expression))
+
+
 class Sizes:
     """The numbers of one graph, in the form that is the same for equal ones: simplified by what the
     compiler knows of its symbols (which of them are equal, what divides what)."""
@@ -31,6 +35,7 @@ class Sizes:
     def __init__(self, sizevars: Any) -> None:
         self._sizevars = sizevars
         self._texts: dict[Any, int | str] = {}
+        self._zeros: dict[Any, bool] = {}
 
     def text(self, value: Any) -> int | str:
         """A size, stride or offset of the graph: a number, or the text of an expression
@@ -39,15 +44,32 @@ class Sizes:
             return value
         expression = sympy.sympify(value.node.expr if isinstance(value, SYMBOLIC) else value)
         if expression not in self._texts:
-            self._texts[expression] = self._simplified(expression)
+            size = self._simplified(expression)
+            self._texts[expression] = int(size) if size.is_Integer else _text(size)
         return self._texts[expression]
 
-    def _simplified(self, expression: Any) -> int | str:
+    def index_text(self, value: Any, ranges: dict[Any, Any]) -> str:
+        """The index of a loop body, an expression over the variables of its loops."""
+        known = {
+            variable: self._simplified(sympy.sympify(size)) for variable, size in ranges.items()
+        }
+        index = self._simplified(sympy.sympify(value))
+        return _text(self._sizevars.simplify_with_ranges(index, known))
+
+    def _simplified(self, expression: Any) -> Any:
         simplified = self._sizevars.remove_precomputed_replacements(expression)
         shape_env = self._sizevars.shape_env
         is_size = simplified.is_integer and not isinstance(simplified, sympy.Symbol)
         simplified = (shape_env.simplify if is_size else shape_env.replace)(simplified)
-        return int(simplified) if simplified.is_Integer else _Printer().doprint(simplified)
+        # Where a guard makes a size one, FloorDiv(s0 - 1, 2) + 1, the graph's own meta data say so.
+        terms = simplified.atoms(sympy.Function)
+        return simplified.xreplace({term: sympy.S.Zero for term in terms if self._is_zero(term)})
+
+    def _is_zero(self, term: Any) -> bool:
+        if term not in self._zeros:
+            is_of_sizes = term.free_symbols <= self._sizevars.shape_env.backed_var_to_val.keys()
+            self._zeros[term] = is_of_sizes and self._sizevars.statically_known_equals(term, 0)
+        return self._zeros[term]
 
 
 class SymbolPlace(NamedTuple):

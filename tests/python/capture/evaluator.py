@@ -96,7 +96,7 @@ class Site:
         values = self.run_fragment(self.arguments(call))
         found = []
         for output in self.fragment["outputs"]:
-            if output["source"] != "fx":
+            if output["source"] == "unchecked":
                 continue
             actual = after[output["argument"]]
             if "layout" in output:

@@ -81,6 +81,19 @@ def padded(n):
     return (lambda x: F.pad(x.sin(), (1, 2)) + 1), [torch.randn(n, n)]
 
 
+def sizes_that_a_guard_makes_one(n):
+    def f(x, first, second, head):
+        x = F.conv2d(x, first, stride=2, padding=1).relu()
+        return F.conv2d(x, second, stride=2, padding=1).relu().flatten(1) @ head
+
+    return f, [
+        torch.randn(n, 3, 4, 4),
+        torch.randn(7, 3, 3, 3),
+        torch.randn(7, 7, 3, 3),
+        torch.randn(7, 6),
+    ]
+
+
 FUNCTIONS = [
     pointwise,
     size_as_a_number,
@@ -95,6 +108,7 @@ FUNCTIONS = [
     normalised,
     with_matmul,
     padded,
+    sizes_that_a_guard_makes_one,
 ]
 
 
