@@ -1,0 +1,70 @@
+"""Two models that nobody looked at while Fuseproof was written: one of pictures, one that scans.
+Whatever is found with them is reported as it is, before it is mended."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from entries import register
+from models import (
+    VOCABULARY,
+    Inputs,
+    Model,
+    adamw,
+    inference,
+    language_model_inputs,
+    own_loss,
+    training,
+)
+from torch import nn
+
+_CLASSES = 10
+
+
+def vit() -> nn.Module:
+    from transformers import ViTConfig, ViTForImageClassification
+
+    return ViTForImageClassification(
+        ViTConfig(
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            image_size=16,
+            patch_size=4,
+            num_labels=_CLASSES,
+        )
+    )
+
+
+def pictures(count: int) -> Inputs:
+    return {
+        "pixel_values": torch.randn(count, 3, 16, 16),
+        "labels": torch.randint(0, _CLASSES, (count,)),
+    }
+
+
+def mamba() -> nn.Module:
+    from transformers import MambaConfig, MambaForCausalLM
+
+    return MambaForCausalLM(
+        MambaConfig(
+            vocab_size=VOCABULARY,
+            hidden_size=32,
+            state_size=8,
+            num_hidden_layers=2,
+            use_cache=False,
+        )
+    )
+
+
+_MODELS = {
+    "vit": Model(vit, pictures, own_loss, adamw, (4, 6, 9)),
+    "mamba": Model(mamba, language_model_inputs, own_loss, adamw, (8, 10, 12)),
+}
+
+for _name, _model in _MODELS.items():
+    register(f"{_name}_inference", "kept_out", partial(inference, _model, False))
+    register(f"{_name}_inference_dynamic", "kept_out", partial(inference, _model, True))
+    register(f"{_name}_training", "kept_out", partial(training, _model, False))
