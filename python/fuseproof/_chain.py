@@ -32,6 +32,8 @@ class Chain:
 
     def begins_as(self, other: Chain) -> bool:
         """Whether both come from the same graph of Dynamo's, wherever its lines stand."""
+        if self.dynamo is None or other.dynamo is None:
+            return False
         return bool(_without_sources(self.dynamo) == _without_sources(other.dynamo))
 
     def completed(self, known: Iterable[Chain]) -> Chain:
@@ -42,7 +44,8 @@ class Chain:
 
 
 class _Current(threading.local):
-    chain = Chain()
+    def __init__(self) -> None:
+        self.chains = [Chain()]  # of compilations within compilations; the last is at work
 
 
 class Chains:
@@ -54,24 +57,33 @@ class Chains:
         self._of: weakref.WeakKeyDictionary[Any, list[Chain]] = weakref.WeakKeyDictionary()
 
     def begin(self, module: object) -> None:
-        is_graph = isinstance(module, torch.fx.GraphModule)
-        self._current.chain = Chain(_read(module) if is_graph else None)
+        self._current.chains.append(Chain())
+        if isinstance(module, torch.fx.GraphModule):
+            self._current.chains[-1] = Chain(_read(module))
 
     def end(self) -> None:
-        self._current.chain = Chain()
+        if len(self._current.chains) > 1:  # else the capture began in the middle
+            self._current.chains.pop()
 
     def traced(self, module: torch.fx.GraphModule) -> None:
-        chain = Chain(self._current.chain.dynamo, _read(module))
-        self._current.chain = chain
+        """The last of a compilation is the whole one; those before it are of nested regions."""
+        before = self._current.chains[-1]
+        chain = self._current.chains[-1] = Chain(before.dynamo, _read(module))
         context = internals().TracingContext.try_get()
-        if context is not None:
-            self._of.setdefault(context, []).append(chain)
+        if context is None:
+            return
+        known = self._of.setdefault(context, [])
+        if known and known[-1] is before:
+            known.pop()
+        known.append(chain)
 
     def current(self) -> Chain:
         """Of the graph that this thread lowers or loads now."""
-        if self._current.chain != Chain():
-            return self._current.chain
-        known = self._of.get(internals().TracingContext.try_get(), [])
+        chain = self._current.chains[-1]
+        context = internals().TracingContext.try_get()
+        if chain != Chain() or context is None:
+            return chain
+        known = self._of.get(context, [])
         # Several graphs of one context (DDP's buckets): a late one could belong to any.
         return known[0] if len(known) == 1 else Chain()
 

@@ -18,16 +18,18 @@ def read_loop_body(sizes: Sizes, scheduler_node: Any) -> Json:
     if body is None:
         return {}
     try:
-        nodes = _operations(body, sizes)
+        return {
+            "body": {
+                "iteration": _ranges(body.iter_vars, body.sizes[0], sizes),
+                "reduction": _ranges(body.reduce_vars, body.sizes[1], sizes),
+                "graph": {"nodes": _operations(body, sizes)},
+            }
+        }
     except Unserializable as problem:
         return {"body": {"problem": f"an operand that cannot be recorded, {problem}"}}
-    return {
-        "body": {
-            "iteration": _ranges(body.iter_vars, body.sizes[0], sizes),
-            "reduction": _ranges(body.reduce_vars, body.sizes[1], sizes),
-            "graph": {"nodes": nodes},
-        }
-    }
+    except Exception as problem:  # the kernel has its FX values all the same
+        text = f"{type(problem).__name__}: {problem}"
+        return {"body": {"problem": f"its loop body cannot be read, {text}"}}
 
 
 def _ranges(variables: Any, lengths: Any, sizes: Sizes) -> list[Json]:

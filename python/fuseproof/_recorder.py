@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from fuseproof import _side_file
+from fuseproof import _core, _side_file
 from fuseproof._calls import CallRecorder, CallWriter, Site
-from fuseproof._chain import Chains
+from fuseproof._chain import Chain, Chains
 from fuseproof._graph_record import GraphRecord, main_graph, new_record
 from fuseproof._kernel_record import read_kernel
 from fuseproof._lowering import origin_of
@@ -229,7 +229,7 @@ class Recorder:
         first = len(self.sites)
         names = [_folder(first + i, site.kernel) for i, site in enumerate(loaded.sites)]
         _side_file.name_sites(loaded.content, loaded.sites, names, main_id)
-        chain = _side_file.complete(loaded.compiled, loaded.content, self._chains.current())
+        chain = self._complete_chain(loaded)
         self.graphs += _side_file.graphs_from(loaded.content, main_id, loaded.sites, chain)
         self.sites += loaded.sites
         self._call_recorders.append(loaded.calls)
@@ -243,6 +243,14 @@ class Recorder:
         self._write_graphs_of(main_id)
         for record in self._family(main_id):
             record.release()
+
+    def _complete_chain(self, loaded: _CachedGraph) -> Chain:
+        chain = self._chains.current()
+        try:
+            return _side_file.complete(loaded.compiled, loaded.content, chain)
+        except _core.Error as error:  # a cache that may only be read
+            self.problem("side_file", str(error))
+            return chain
 
     def module_failed(self, graph: Any | None, error: Exception) -> None:
         """A kernel did not build, or the module does not run."""

@@ -188,9 +188,9 @@ class Evaluator {
     if (name == "And") return truth(is_true(a) && is_true(b));
     if (name == "Or") return truth(is_true(a) || is_true(b));
     if (name == "Lt") return truth(is_less(a, b));
-    if (name == "Le") return truth(!is_less(b, a));
+    if (name == "Le") return truth(is_less(a, b) || is_equal(a, b));
     if (name == "Gt") return truth(is_less(b, a));
-    if (name == "Ge") return truth(!is_less(a, b));
+    if (name == "Ge") return truth(is_less(b, a) || is_equal(a, b));
     if (name == "Eq") return truth(is_equal(a, b));
     if (name == "Ne") return truth(!is_equal(a, b));
     return of_integers(name, a, b);

@@ -110,8 +110,11 @@ std::uint32_t mxcsr_from_json(const JsonObject& object) {
 DType default_dtype_from_json(const JsonObject& object) {
   const std::string name = object.string("default_dtype");
   const std::optional<DType> dtype = parse_dtype(name);
-  if (!dtype || dtype_class(*dtype) != DTypeClass::kFloat) {
-    object.fail("default_dtype", "is no floating-point dtype: " + name);
+  // Those that torch.set_default_dtype takes.
+  constexpr std::array kTaken = {DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                                 DType::kFloat64};
+  if (!dtype || std::ranges::find(kTaken, *dtype) == kTaken.end()) {
+    object.fail("default_dtype", "is no default dtype of PyTorch's: " + name);
   }
   return *dtype;
 }
@@ -190,6 +193,10 @@ CallRecord call_record_from_json(const JsonObject& object) {
   }
   if (object.has("generator")) {
     record.generator = storage_index(object, "generator", record.storages);
+    const bool is_used = std::ranges::any_of(record.arguments, [&](const CallArgument& argument) {
+      return argument.kind == CallArgument::Kind::kTensor && argument.storage == record.generator;
+    });
+    if (is_used) object.fail("generator", "is the storage of an argument");
   }
   return record;
 }

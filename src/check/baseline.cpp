@@ -1,6 +1,9 @@
 #include "check/baseline.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <list>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -21,16 +24,14 @@ std::string without_place(const std::string& line) {
   return end == std::string::npos ? line : line.substr(end + 2);
 }
 
-bool is_finding(const JsonObject& judged) {
-  const std::string name = judged.string("verdict");
+bool is_finding(const JsonObject& result) {
+  const std::string name = result.string("verdict");
   const std::optional<Verdict> verdict = verdict_from_name(name);
-  if (!verdict) judged.fail("verdict", fmt::format("\"{}\" is no verdict", name));
+  if (!verdict) result.fail("verdict", fmt::format("\"{}\" is no verdict", name));
   return verdict_info(*verdict).verdict_class == VerdictClass::kFinding;
 }
 
-std::string fault(const JsonObject& judged, const std::string& output) {
-  return fmt::format("{} {} {}", judged.string("verdict"), judged.string("difference"), output);
-}
+enum class Fit : std::uint8_t { kEqual, kCovered };
 
 }  // namespace
 
@@ -49,30 +50,33 @@ Baseline Baseline::read(FileSystem& files, const Path& path) {
 }
 
 Baseline::Entry Baseline::entry_of(const JsonObject& result) {
-  Entry entry;
-  entry.kernel = without_number(result.string("kernel"));
-  entry.line = without_place(result.string("user_line"));
-  entry.faults.insert(fault(result, result.string("deciding_output")));
-  for (const JsonObject& output : result.objects("outputs")) {
-    if (is_finding(output)) entry.faults.insert(fault(output, output.string("argument")));
-  }
-  return entry;
+  const std::vector<std::string> faults = result.strings("faults");
+  return {without_number(result.string("kernel")),
+          without_place(result.string("user_line")),
+          {faults.begin(), faults.end()}};
 }
 
+bool Baseline::Entry::covers(const Entry& found) const {
+  return kernel == found.kernel && line == found.line &&
+         std::ranges::includes(faults, found.faults);
+}
+
+// Those that a baseline has as they are come first, so that no wider entry is spent on them.
 std::size_t Baseline::mark_known(std::vector<SiteResult>& results) const {
-  std::vector<const Entry*> unmet;
-  for (const Entry& entry : entries_) unmet.push_back(&entry);
-  for (SiteResult& result : results) {
-    if (!result.is_finding()) continue;
-    const Json json = to_json(result);
-    const Entry found = entry_of(JsonObject(json, result.address.site));
-    const auto known = std::ranges::find_if(unmet, [&](const Entry* entry) {
-      return entry->kernel == found.kernel && entry->line == found.line &&
-             std::ranges::includes(entry->faults, found.faults);
-    });
-    if (known == unmet.end()) continue;
-    result.is_known = true;
-    unmet.erase(known);
+  std::list<Entry> unmet(entries_.begin(), entries_.end());
+  unmet.sort([](const Entry& a, const Entry& b) { return a.faults.size() < b.faults.size(); });
+  for (const Fit fit : {Fit::kEqual, Fit::kCovered}) {
+    for (SiteResult& result : results) {
+      if (!result.is_finding() || result.is_known) continue;
+      const Entry found{without_number(result.kernel), without_place(result.user_line),
+                        result.faults()};
+      const auto known = std::ranges::find_if(unmet, [&](const Entry& entry) {
+        return entry.covers(found) && (fit == Fit::kCovered || entry.faults == found.faults);
+      });
+      if (known == unmet.end()) continue;
+      result.is_known = true;
+      unmet.erase(known);
+    }
   }
   return unmet.size();
 }

@@ -4,8 +4,9 @@
 //
 // A finding is recognised by what edits of other code leave alone: the kernel's name without the
 // number at its end, the text of the user's line without the file's place and the line's number,
-// the stage, and which outputs differ how. Each entry of a baseline stands for one finding: a
-// second kernel with the same fault is new, and so is another wrong output of the same kernel.
+// and which outputs differ how, over all its recorded calls. Each entry of a baseline stands for
+// one finding: a second kernel with the same fault is new, and so is another wrong output of the
+// same kernel.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,9 @@ class Baseline {
   struct Entry {
     std::string kernel;
     std::string line;
-    std::set<std::string> faults;  // "kernel_wrong value out_ptr0"
+    std::set<std::string> faults;  // SiteResult::faults()
+
+    bool covers(const Entry& found) const;
   };
   static Entry entry_of(const JsonObject& result);
 

@@ -193,9 +193,11 @@ class CallCheck {
                     "the fragment raises and the kernel does not: " + fragment,
                     DifferenceKind::kException);
     }
-    if (fragment.empty() && checked_.empty()) {
+    if (fragment.empty() && !is_all_of_fx()) {
       return settle(Verdict::kNotChecked,
-                    "the kernel raises, and no part of its fragment can be run: " + kernel);
+                    "the kernel raises, and it may do so where no FX value of its fragment stands "
+                    "for what it computes: " +
+                        kernel);
     }
     if (fragment.empty()) {
       return settle(Verdict::kKernelWrong, "the kernel raises and the fragment does not: " + kernel,
@@ -205,6 +207,12 @@ class CallCheck {
         fmt::format("both sides raise; kernel: {}; fragment: {}", kernel, fragment));
     result_.live_outputs_checked = result_.live_outputs;  // neither side has any
     return settle(Verdict::kMatch, "");
+  }
+
+  bool is_all_of_fx() const {
+    const std::vector<FragmentOutput>& outputs = site_.fragment.outputs;
+    return std::ranges::all_of(
+        outputs, [](const FragmentOutput& output) { return output.source == OutputSource::kFx; });
   }
 
   OutputResult describe(const FragmentOutput& output) const {
@@ -251,9 +259,9 @@ class CallCheck {
         if (j != i) others.push_back(eager_sides[j].view());
       }
       const std::size_t output = checked_[i];
-      const FragmentOutput& described = site_.fragment.outputs[output];
-      const Rounding rounding = rounding_before(site_.fragment.graph, described.node);
-      const OutputSides sides{.kernel = kernel_side(arena, described),
+      const FragmentOutput& bound = site_.fragment.outputs[output];
+      const Rounding rounding = rounding_before(site_.fragment.graph, bound.node);
+      const OutputSides sides{.kernel = kernel_side(arena, bound),
                               .eager = eager_sides[i],
                               .exact = [=, this] { return opinions_->exact(output); },
                               .envelope = [=, this] { return opinions_->envelope(output); },
@@ -263,7 +271,7 @@ class CallCheck {
                               .rounding_ops = rounding.ops,
                               .noise_bits = rounding.coarsest_bits,
                               .rounds_to_half_between = rounding.is_half_between};
-      OutputResult result = describe(described);
+      OutputResult result = describe(bound);
       judge_output(sides, others, settings_, result);
       result_.outputs.push_back(std::move(result));
     }

@@ -66,6 +66,7 @@ SiteResult combined(SiteResult a, SiteResult b) {
   const bool is_judged = kept.verdict != Verdict::kNotChecked;
   const bool is_new_error = other.error && !kept.error;
   if (is_new_error) kept.error = other.error;
+  if (!other.error) kept.faults_of_other_calls.merge(other.faults());
   if (is_new_error || (is_judged && other.verdict == Verdict::kNotChecked && !other.error)) {
     kept.notes.push_back(fmt::format("call {}: {}", other.call, other.message));
   }

@@ -110,12 +110,13 @@ const ReferenceResult& Opinions::result(Part part, ReferenceMode mode) {
   return results_.emplace(std::pair{part, mode}, run(part, mode)).first->second;
 }
 
-// What the reference throws is the kernel's own affair only where no loop body can be to blame.
+// A loop body can be to blame for what the reference cannot run, and for nothing else.
 ReferenceResult Opinions::run(Part part, ReferenceMode mode) {
   try {
     return reference_.run(fragment_of(part), call_, inputs_, {mode});
   } catch (const Error& error) {
-    if (!has_loop_bodies_ || part == kFxPart) throw;
+    const bool can_be_loop_body = has_loop_bodies_ && part != kFxPart;
+    if (!can_be_loop_body || error.kind() != ErrorKind::kUnsupported) throw;
     ReferenceResult failed;
     failed.runs.resize(1);
     failed.runs[0].exception = error.what();

@@ -1,5 +1,7 @@
 #include "check/results.h"
 
+#include <fmt/format.h>
+
 namespace fuseproof {
 namespace {
 
@@ -43,6 +45,20 @@ const OutputResult* SiteResult::worst_output() const {
   return worst_so_far;
 }
 
+std::set<std::string> SiteResult::faults() const {
+  std::set<std::string> found = faults_of_other_calls;
+  const auto add = [&](Verdict what, DifferenceKind kind, const std::string& argument) {
+    if (verdict_info(what).verdict_class != VerdictClass::kFinding) return;
+    found.insert(fmt::format("{} {} {}", verdict_info(what).name, difference_name(kind), argument));
+  };
+  const OutputResult* deciding = worst_output();
+  add(verdict, difference, deciding == nullptr ? "" : deciding->argument);
+  for (const OutputResult& output : outputs) {
+    add(output.judgement.verdict, output.judgement.difference, output.argument);
+  }
+  return found;
+}
+
 bool SiteResult::is_finding() const {
   return !error && verdict_info(verdict).verdict_class == VerdictClass::kFinding;
 }
@@ -78,6 +94,7 @@ Json to_json(const SiteResult& result) {
                {"verdict", verdict_info(result.verdict).name},
                {"difference", difference_name(result.difference)},
                {"known", result.is_known},
+               {"faults", result.faults()},
                {"message", result.message},
                {"deciding_output", deciding == nullptr ? "" : deciding->argument},
                {"user_line", result.user_line},

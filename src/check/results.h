@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct SiteResult {
   // Set when the bundle or Fuseproof itself was at fault; `message` holds the error's text.
   std::optional<ErrorKind> error;
   std::vector<OutputResult> outputs;
+  std::set<std::string> faults_of_other_calls;
   std::vector<std::string> notes;
   std::vector<PythonNode> python_nodes;  // of the fragment, that the reference ran in Python
   std::int64_t kernel_time_ns = 0;
@@ -54,6 +56,8 @@ struct SiteResult {
   // The output that decided the verdict; null when none did (a crash).
   const OutputResult* worst_output() const;
   bool is_finding() const;
+  // What was found, in all calls: "kernel_wrong value out_ptr0".
+  std::set<std::string> faults() const;
 };
 
 Json to_json(const SiteResult& result);

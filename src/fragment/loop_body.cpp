@@ -138,11 +138,14 @@ class Translator {
     Argument number = node.arguments[0];
     const auto* integer = std::get_if<std::int64_t>(&number.value);
     const bool is_float = dtype_class(dtype) == DTypeClass::kFloat;
-    if (is_float && integer != nullptr) number = {static_cast<double>(*integer)};
-    const bool fits =
-        is_float ? std::holds_alternative<double>(number.value)
-                 : std::holds_alternative<std::int64_t>(number.value) ||
-                       (dtype == DType::kBool && std::holds_alternative<bool>(number.value));
+    if (is_float && integer != nullptr) {
+      number = {static_cast<double>(*integer)};
+    } else if (dtype == DType::kBool && integer != nullptr) {
+      number = {*integer != 0};
+    }
+    const bool fits = is_float                ? std::holds_alternative<double>(number.value)
+                      : dtype == DType::kBool ? std::holds_alternative<bool>(number.value)
+                                              : std::holds_alternative<std::int64_t>(number.value);
     if (!fits) unsupported(fmt::format("a constant that is no {}", dtype_name(dtype)));
     values_[node.name] = {std::move(number), is_half(dtype) ? DType::kFloat32 : dtype};
   }
@@ -238,8 +241,7 @@ class Translator {
     }
   }
 
-  // Mean, sum of squared distances from it, and count. ATen's variance is Welford's, too, so that
-  // it has rounding errors of the same kind.
+  // Mean, sum of squared distances from it, and count.
   void reduce_moments(const Node& node, const LoopValue& value) {
     if (dtype_class(value.dtype) != DTypeClass::kFloat) unsupported("the variance of integers");
     const std::string name = name_of(node);
@@ -289,8 +291,10 @@ class Translator {
     const auto* index =
         node.arguments.size() < 2 ? nullptr : std::get_if<std::int64_t>(&node.arguments[1].value);
     const auto found = tuple == nullptr ? tuples_.end() : tuples_.find(tuple->name);
-    if (index == nullptr || found == tuples_.end()) unsupported("an element of no tuple");
-    values_[node.name] = found->second.at(static_cast<std::size_t>(*index));
+    const bool is_there = index != nullptr && found != tuples_.end() && *index >= 0 &&
+                          *index < std::ssize(found->second);
+    if (!is_there) unsupported("an element of no tuple");
+    values_[node.name] = found->second[static_cast<std::size_t>(*index)];
   }
 
   void store(const Node& node) {

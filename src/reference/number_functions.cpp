@@ -21,6 +21,7 @@ struct NumberFunction {
   std::string_view target;
   std::string_view integers;
   std::string_view floats = {};  // where it is another one for floats
+  std::string_view truths = {};  // where it is another one for two bools
   Result result = Result::kNumber;
 };
 
@@ -28,7 +29,7 @@ constexpr NumberFunction kUnary[] = {
     {"python:_operator.neg", "-a"},
     {"python:torch.sym_float", "ToFloat(a)"},
     {"python:torch.sym_int", "TruncToInt(a)"},
-    {"python:torch.sym_not", "Not(a)", "", Result::kTruth},
+    {"python:torch.sym_not", "Not(a)", "", "", Result::kTruth},
 };
 
 constexpr NumberFunction kBinary[] = {
@@ -41,14 +42,15 @@ constexpr NumberFunction kBinary[] = {
     {"python:_operator.pow", "PowByNatural(a, b)", "FloatPow(a, b)"},
     {"python:torch.sym_max", "Max(a, b)"},
     {"python:torch.sym_min", "Min(a, b)"},
-    {"python:_operator.eq", "Eq(a, b)", "", Result::kTruth},
-    {"python:_operator.ne", "Ne(a, b)", "", Result::kTruth},
-    {"python:_operator.lt", "a < b", "", Result::kTruth},
-    {"python:_operator.le", "a <= b", "", Result::kTruth},
-    {"python:_operator.gt", "a > b", "", Result::kTruth},
-    {"python:_operator.ge", "a >= b", "", Result::kTruth},
-    {"python:_operator.and_", "And(a, b)", "", Result::kTruth},
-    {"python:_operator.or_", "Or(a, b)", "", Result::kTruth},
+    {"python:_operator.eq", "Eq(a, b)", "", "", Result::kTruth},
+    {"python:_operator.ne", "Ne(a, b)", "", "", Result::kTruth},
+    {"python:_operator.lt", "a < b", "", "", Result::kTruth},
+    {"python:_operator.le", "a <= b", "", "", Result::kTruth},
+    {"python:_operator.gt", "a > b", "", "", Result::kTruth},
+    {"python:_operator.ge", "a >= b", "", "", Result::kTruth},
+    {"python:_operator.and_", "BitwiseFn_bitwise_and(a, b)", "", "And(a, b)"},
+    {"python:_operator.or_", "BitwiseFn_bitwise_or(a, b)", "", "Or(a, b)"},
+    {"python:_operator.xor", "BitwiseFn_bitwise_xor(a, b)", "", "Ne(a, b)"},
 };
 
 Number number_of(const at::Scalar& scalar) {
@@ -56,13 +58,19 @@ Number number_of(const at::Scalar& scalar) {
   return scalar.to<std::int64_t>();
 }
 
-at::Scalar value_of(const NumberFunction& function, const SymbolValues& operands) {
+enum class Operands : std::uint8_t { kNumbers, kTruths };
+
+at::Scalar value_of(const NumberFunction& function, const SymbolValues& operands,
+                    Operands kind = Operands::kNumbers) {
   const bool has_floats = std::ranges::any_of(
       operands, [](const auto& operand) { return std::holds_alternative<double>(operand.second); });
   const bool is_of_floats = has_floats && !function.floats.empty();
-  const Number value =
-      evaluate(std::string(is_of_floats ? function.floats : function.integers), operands);
-  if (function.result == Result::kTruth) return std::get<std::int64_t>(value) != 0;
+  const bool is_of_truths = kind == Operands::kTruths && !function.truths.empty();
+  const std::string_view expression = is_of_truths   ? function.truths
+                                      : is_of_floats ? function.floats
+                                                     : function.integers;
+  const Number value = evaluate(std::string(expression), operands);
+  if (is_of_truths || function.result == Result::kTruth) return std::get<std::int64_t>(value) != 0;
   return std::visit([](auto number) { return at::Scalar(number); }, value);
 }
 
@@ -73,7 +81,9 @@ at::Scalar unary(const at::Scalar& a) {
 
 template <std::size_t kRow>
 at::Scalar binary(const at::Scalar& a, const at::Scalar& b) {
-  return value_of(kBinary[kRow], {{"a", number_of(a)}, {"b", number_of(b)}});
+  const bool are_truths = a.isBoolean() && b.isBoolean();
+  return value_of(kBinary[kRow], {{"a", number_of(a)}, {"b", number_of(b)}},
+                  are_truths ? Operands::kTruths : Operands::kNumbers);
 }
 
 constexpr NumberFunction kAdd = kBinary[0];

@@ -15,6 +15,8 @@ namespace {
 
 // Higher powers are multiplied out for nobody.
 constexpr std::int64_t kMaxPower = 16;
+// Of a sum; those of real programs have a handful.
+constexpr std::size_t kMaxTerms = 1000;
 
 [[noreturn]] void overflow() {
   throw Error(ErrorKind::kUnsupported, "a symbolic size whose coefficients overflow 64 bits");
@@ -99,6 +101,10 @@ Size Size::operator*(const Size& other) const {
       result.add(factors,
                  fraction(product(left_coefficient.numerator, right_coefficient.numerator),
                           product(left_coefficient.denominator, right_coefficient.denominator)));
+      if (result.terms_.size() > kMaxTerms) {
+        throw Error(ErrorKind::kUnsupported,
+                    fmt::format("a symbolic size of more than {} products", kMaxTerms));
+      }
     }
   }
   return result;
@@ -175,29 +181,44 @@ Size Size::from_function(const Expression& expression) {
 // One form for ⌊(⌊x/m⌋ + c)/d⌋ and ⌊(x/m + c)/d⌋, which are both ⌊(x + m*c)/(m*d)⌋: torch writes an
 // inner division as exact once it knows that it is. What stands in a FloorDiv is an integer.
 Size Size::floor_div(Size dividend, std::int64_t divisor) {
-  while (const std::optional<Division> inner = dividend.inner_division()) {
-    dividend = (dividend - factor(inner->text)).scaled({inner->divisor, 1}) + inner->dividend;
-    divisor = product(divisor, inner->divisor);
+  try {
+    dividend.reduce_over(divisor);
+    while (const std::optional<Division> inner = dividend.inner_division()) {
+      const std::int64_t deeper = product(divisor, inner->divisor);
+      dividend = (dividend - factor(inner->text)).scaled({inner->divisor, 1}) + inner->dividend;
+      divisor = deeper;
+      dividend.reduce_over(divisor);
+    }
+  } catch (const Error&) {
+    // What overflows stays as far as it came.
   }
+  return divisor == 1 && dividend.is_whole() ? dividend : opaque("FloorDiv", {dividend, divisor});
+}
+
+bool Size::is_whole() const {
+  return std::all_of(terms_.begin(), terms_.end(),
+                     [](const auto& term) { return term.second.denominator == 1; });
+}
+
+// Brings this / divisor to lowest terms. Throws before it changes anything.
+void Size::reduce_over(std::int64_t& divisor) {
   std::int64_t common = 1;
-  for (const auto& [factors, coefficient] : dividend.terms_) {
+  for (const auto& [factors, coefficient] : terms_) {
     common = product(common / std::gcd(common, coefficient.denominator), coefficient.denominator);
   }
-  dividend = dividend.scaled({common, 1});
-  divisor = product(divisor, common);
-  std::int64_t shared = divisor;
-  for (const auto& [factors, coefficient] : dividend.terms_) {
+  const Size multiple = scaled({common, 1});
+  const std::int64_t whole = product(divisor, common);
+  std::int64_t shared = whole;
+  for (const auto& [factors, coefficient] : multiple.terms_) {
     shared = std::gcd(shared, coefficient.numerator);
   }
-  dividend = dividend.scaled(fraction(1, shared));
-  divisor /= shared;
-  return divisor == 1 ? dividend : opaque("FloorDiv", {dividend, divisor});
+  *this = multiple.scaled(fraction(1, shared));
+  divisor = whole / shared;
 }
 
 // A term of the sum that is ⌊x/m⌋, where the other terms have whole coefficients.
 std::optional<Size::Division> Size::inner_division() const {
-  const auto is_whole = [](const auto& term) { return term.second.denominator == 1; };
-  if (!std::all_of(terms_.begin(), terms_.end(), is_whole)) return std::nullopt;
+  if (!is_whole()) return std::nullopt;
   for (const auto& [factors, coefficient] : terms_) {
     const bool is_alone = factors.size() == 1 && factors.begin()->second == 1;
     if (!is_alone || coefficient != Fraction{1, 1}) continue;

@@ -63,6 +63,8 @@ class Size {
   struct Division;
   static Size floor_div(Size dividend, std::int64_t divisor);
   std::optional<Division> inner_division() const;
+  bool is_whole() const;
+  void reduce_over(std::int64_t& divisor);
   // A function of its operands, as one factor; a number where they are.
   static Size opaque(const std::string& name, const std::vector<Size>& operands);
   static std::string text_of(const Product& product, const Fraction& coefficient);

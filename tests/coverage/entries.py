@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 Program = Callable[[], object]
 
-# "kept_out": models that nobody looked at while Fuseproof was written; they are reported apart.
+# "kept_out": models that no part of Fuseproof was written for; they are reported apart.
 GROUPS = ("models", "functions", "kept_out")
 _MODULES = ("models", "functions", "kept_out")
 

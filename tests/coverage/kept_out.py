@@ -1,5 +1,5 @@
-"""Two models that nobody looked at while Fuseproof was written: one of pictures, one that scans.
-Whatever is found with them is reported as it is, before it is mended."""
+"""Two models that no part of Fuseproof was written for: one of pictures, one that scans. They are
+reported apart, as a sample of models that were never tried."""
 
 from __future__ import annotations
 

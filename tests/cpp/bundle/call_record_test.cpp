@@ -87,11 +87,14 @@ TEST_CASE("the generator is a storage of the call, or absent") {
   CallRecord call = add_call(kBlob);
   CHECK_FALSE(to_json(call).contains("generator"));
   CHECK_FALSE(parsed(to_json(call)).generator);
-  call.generator = 1;
-  CHECK(parsed(to_json(call)).generator == 1);
+  call.storages.push_back({.size_bytes = 5056, .address_mod_64 = 0, .blob = kBlob, .omitted = ""});
+  call.generator = 2;
+  CHECK(parsed(to_json(call)).generator == 2);
   Json json = to_json(call);
-  json["generator"] = 2;
-  CHECK_THROWS_WITH(parsed(json), "0.json: field `generator` is 2, but the call has 2 storages");
+  json["generator"] = 3;
+  CHECK_THROWS_WITH(parsed(json), "0.json: field `generator` is 3, but the call has 3 storages");
+  json["generator"] = 1;
+  CHECK_THROWS_WITH(parsed(json), "0.json: field `generator` is the storage of an argument");
 }
 
 TEST_CASE("torch's settings survive JSON, and are its defaults where they are absent") {
@@ -107,7 +110,7 @@ TEST_CASE("torch's settings survive JSON, and are its defaults where they are ab
   CHECK(parsed(json).float32_precision.empty());
   json["default_dtype"] = "int64";
   CHECK_THROWS_WITH(parsed(json),
-                    "0.json: field `default_dtype` is no floating-point dtype: int64");
+                    "0.json: field `default_dtype` is no default dtype of PyTorch's: int64");
   json["default_dtype"] = "float16";
   json["float32_precision"] = {{"matmul", "fp4"}};
   CHECK_THROWS_AS(parsed(json), Error);

@@ -86,6 +86,21 @@ TEST_CASE("another wrong output of the same kernel is new, one fewer is known") 
   CHECK(marked({two}, {one}).known[0]);
 }
 
+TEST_CASE("no wide entry is spent on a finding that another has as it is") {
+  const std::string line = "a.py:1: x = relu(x)";
+  const SiteResult one = wrong("cpp_fused_relu_3", line);
+  const SiteResult two = wrong("cpp_fused_relu_3", line, {"out_ptr0", "out_ptr1"});
+  CHECK(marked({two, one}, {one, two}).known == std::vector<bool>{true, true});
+}
+
+TEST_CASE("a fault of another call is new, too") {
+  const SiteResult before = wrong("cpp_fused_relu_3", "a.py:1: x = relu(x)");
+  SiteResult now = before;
+  now.faults_of_other_calls = {"kernel_wrong value out_ptr1"};
+  CHECK_FALSE(marked({before}, {now}).known[0]);
+  CHECK(marked({now}, {now}).known[0]);
+}
+
 TEST_CASE("a finding without an output is known by its verdict") {
   SiteResult crashed = wrong("cpp_fused_relu_3", "a.py:1: x = relu(x)", {});
   crashed.verdict = Verdict::kCrashed;

@@ -87,6 +87,20 @@ def test_forward_and_backward_share_the_graph_that_was_traced_for_both(tmp_path)
     assert any(name.startswith("tangents") for name in joint)
 
 
+def test_a_graph_that_is_compiled_without_dynamo_has_no_graphs_before_it(tmp_path):
+    from torch._inductor.compile_fx import compile_fx_inner
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    module = make_fx(lambda x: (torch.sin(x) + 1,), tracing_mode="fake")(torch.randn(40))
+    fake = [node.meta["val"] for node in module.graph.nodes if node.op == "placeholder"]
+    with fresh_cache(), torch.no_grad(), fuseproof.capture(tmp_path / "run"):
+        compile_fx_inner(module, fake)([torch.randn(40)])
+    (chain,) = chains(tmp_path / "run")
+    assert set(chain) == {"graph"}
+    info = json.loads((tmp_path / "run/run.json").read_text())
+    assert info["problems"] == [] and info["counts"]["kernels"] == 1
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_sizes_stand_as_in_the_lowered_graph(tmp_path, dynamic):
     def program(x):

@@ -65,11 +65,20 @@ def test_functions_of_one_number(worker, function, operand):
     assert computed(worker, function, operand) == float(function(operand))
 
 
+@pytest.mark.parametrize("function", [operator.and_, operator.or_, operator.xor], ids=target)
+@pytest.mark.parametrize("operands", [(6, 3), (-7, 12), (True, 6), (True, True), (False, True)])
+def test_bits_of_integers_and_truths_of_bools(worker, function, operands):
+    assert computed(worker, function, *operands) == float(function(*operands))
+
+
+@pytest.mark.parametrize("function", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_nothing_is_more_or_less_than_nan(worker, function):
+    assert computed(worker, function, float("nan"), 1.0) == 0
+
+
 def test_powers_and_truth(worker):
     assert computed(worker, operator.pow, 3, 4) == 81
     assert computed(worker, operator.pow, 2.0, 0.5) == 2.0**0.5
-    assert computed(worker, operator.and_, True, False) == 0
-    assert computed(worker, operator.or_, True, False) == 1
     assert computed(worker, torch.sym_not, True) == 0
     assert computed(worker, torch.sym_int, 2.75) == 2
 
