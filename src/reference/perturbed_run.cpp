@@ -46,10 +46,13 @@ bool holds_float(const IValue& value) {
   return value.isTensorList();
 }
 
+enum class Moment : std::uint8_t { kVariance, kDeviation };
+
 // Draws everything at random that a disturbed run needs.
 class Disturber : public StepPolicy {
  public:
-  explicit Disturber(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)) {}
+  explicit Disturber(std::uint64_t seed)
+      : generator_(at::detail::createCPUGenerator(seed)), keeps_order_(seed % kInOrder == 0) {}
 
   void execute(const Step& step, torch::jit::Stack& stack) override {
     move_halves(step, stack);
@@ -196,6 +199,7 @@ class Disturber : public StepPolicy {
   }
 
   at::Tensor permuted(const at::Tensor& input, const std::vector<std::int64_t>& dims) {
+    if (keeps_order_) return input;
     at::Tensor tensor = input;
     for (const std::int64_t dim : dims) {
       if (tensor.dim() == 0 || tensor.size(dim) < 2) continue;
@@ -215,10 +219,12 @@ class Disturber : public StepPolicy {
       replace(stack.back(), folded(input, dims, is_mean, accumulator_of(input, stack.back())));
     } else if (target.find(".var_mean") != std::string_view::npos && stack.size() == 2) {
       replace(stack[1], folded(input, dims, true, accumulator_of(input, stack[1])));
-      spread(stack[0], input, dims);
-    } else if (target.find(".var") != std::string_view::npos ||
-               target.find(".std") != std::string_view::npos) {
-      spread(stack.front(), input, dims);
+      spread_mean(stack[1], stack[0].toTensor());
+      spread(stack[0], input, dims, Moment::kVariance);
+    } else if (target.find(".var") != std::string_view::npos) {
+      spread(stack.front(), input, dims, Moment::kVariance);
+    } else if (target.find(".std") != std::string_view::npos) {
+      spread(stack.front(), input, dims, Moment::kDeviation);
     }
   }
 
@@ -261,20 +267,45 @@ class Disturber : public StepPolicy {
     return is_mean ? sum.div(count) : sum;
   }
 
-  // Relative errors of a fold over so many elements: a random walk of half units.
-  void spread(IValue& result, const at::Tensor& input, const std::vector<std::int64_t>& dims) {
+  // Errors of Welford's fold over N elements, in units of a rounding: a random walk of N additions,
+  // and those of the rounded means from which distances are taken, which are larger by the
+  // variance's condition number sqrt(1 + mean^2 / variance) (Chan, Golub and LeVeque, "Algorithms
+  // for Computing the Sample Variance", 1983). The means' errors are a walk too, and N distances
+  // from it average out to one of it. A deviation has half of its variance's relative error.
+  void spread(IValue& result, const at::Tensor& input, const std::vector<std::int64_t>& dims,
+              Moment moment) {
     const at::Tensor before = result.toTensor();
     const int bits = std::max(kFloat32SignificandBits, dtype_significand_bits(dtype_of(before)));
-    const auto depth = static_cast<double>(reduced_count(input, dims));
-    const double size = std::ldexp(std::sqrt(std::max(depth, 1.0)), -bits);
-    const at::Tensor factors =
-        at::randn(before.sizes(), generator_, at::TensorOptions().dtype(at::kDouble))
-            .mul(size)
-            .add(1);
-    replace(result, before.to(at::kDouble).mul(factors));
+    const auto count = static_cast<double>(std::max<std::int64_t>(reduced_count(input, dims), 1));
+    const at::Tensor value = before.to(at::kDouble);
+    const at::Tensor mean =
+        (input.dim() == 0 ? input : input.mean(dims)).to(at::kDouble).reshape(before.sizes());
+    const bool is_variance = moment == Moment::kVariance;
+    const at::Tensor variance = is_variance ? value : value.square();
+    const at::Tensor over_variance = variance.mul(count + 1).add(mean.square());
+    const at::Tensor scale =
+        (is_variance ? over_variance.mul(variance) : over_variance.div(4)).sqrt();
+    const at::Tensor steps =
+        at::randn(before.sizes(), generator_, at::TensorOptions().dtype(at::kDouble));
+    replace(result, value.add(steps.mul(scale).mul(std::ldexp(1.0, -bits))));
   }
 
+  // Welford's mean moves by a fraction of each element's distance from it, which is rounded.
+  void spread_mean(IValue& mean, const at::Tensor& variance) {
+    const at::Tensor before = mean.toTensor();
+    const int bits = std::max(kFloat32SignificandBits, dtype_significand_bits(dtype_of(before)));
+    const at::TensorOptions wide = at::TensorOptions().dtype(at::kDouble);
+    const at::Tensor steps = at::randn(before.sizes(), generator_, wide);
+    const at::Tensor distance = variance.to(at::kDouble).reshape(before.sizes()).sqrt();
+    replace(mean, before.to(at::kDouble).add(steps.mul(distance).mul(std::ldexp(1.0, -bits))));
+  }
+
+  // Every so many runs the elements stay in their order: data that begin with one sign and end with
+  // the other have larger partial sums, and errors, that way than in any order at random.
+  static constexpr std::uint64_t kInOrder = 4;
+
   at::Generator generator_;
+  bool keeps_order_;
   at::Tensor pattern_;                      // of signs()
   std::unordered_map<int, int> half_bits_;  // significand bits, by the slot of the value
 };

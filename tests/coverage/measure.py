@@ -31,6 +31,8 @@ from torch._inductor.cpu_vec_isa import VecISA, pick_vec_isa
 # compilation, the folder of this process's cache.
 _VOLATILE = [
     (re.compile(r"\b0x[0-9a-f]+\b|(?<!\d)\d{10,}(?!\d)"), "ADDRESS"),
+    (re.compile(r"DICT_VERSION: (.*) == \d+"), r"DICT_VERSION: \1"),
+    (re.compile(r"(# device\(type='cpu'\) .*) [0-9a-f]{8,16}$", re.MULTILINE), r"\1 ADDRESS"),
     (re.compile(r"# AOT ID: \['\d+"), "# AOT ID: ['"),
     (re.compile(r"# kernel path: .*"), "# kernel path:"),
 ]

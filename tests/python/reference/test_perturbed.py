@@ -1,5 +1,7 @@
 """Envelope and span: how far rounding alone moves a result, and where decisions hang on it."""
 
+import operator
+
 import pytest
 import torch
 from reference_checks import GraphBuilder, same_bits
@@ -74,12 +76,49 @@ def test_a_cancelling_reduction_spreads_as_one_addition_after_the_other_does(wor
     assert float(envelope.max()) < 100 * float(error.max())
 
 
-def test_the_spread_of_a_variance_stays_relative(worker):
+def test_a_sum_in_order_of_what_cancels_late_lies_in_the_envelope(worker):
     build = GraphBuilder()
-    values = randn(3, 4000) + 1e5
-    build.output(build.call(aten.var.correction, build.input(values), [1], correction=1))
-    (native,), (envelope,), _ = spread(worker, build)
-    assert float((envelope / native.double()).max()) < 1e-4
+    values = torch.cat([randn(64, 300).abs(), -randn(64, 300).abs()], 1)
+    build.output(build.call(aten.sum.dim_IntList, build.input(values), [1]))
+    _, (envelope,), _ = spread(worker, build)
+    one_by_one = torch.zeros(64)
+    for column in values.unbind(1):
+        one_by_one = one_by_one + column
+    error = (one_by_one.double() - values.double().sum(1)).abs()
+    assert bool((error <= 4 * envelope).all())
+
+
+def test_the_mean_beside_a_variance_spreads_as_welfords_does(worker):
+    build = GraphBuilder()
+    values = randn(500, 1)
+    values = torch.cat([values, -values + 1e-3 * randn(500, 1)], 1)
+    moments = build.call(aten.var_mean.correction, build.input(values), [1])
+    build.output(build.call(operator.getitem, moments, 1))
+    _, (envelope,), _ = spread(worker, build)
+    first, second = values.unbind(1)
+    error = ((first + (second - first) / 2).double() - values.double().mean(1)).abs()
+    assert float((error <= 4 * envelope).double().mean()) > 0.97
+
+
+@pytest.mark.parametrize("op", [aten.var.correction, aten.std.correction])
+@pytest.mark.parametrize("mean", [0, 1e3, 1e5])
+@pytest.mark.parametrize("count", [2, 50, 4000])
+def test_a_variance_spreads_as_welfords_fold_in_float32_does(worker, op, mean, count):
+    build = GraphBuilder()
+    values = randn(200, count) + mean
+    build.output(build.call(op, build.input(values), [1], correction=1))
+    _, (envelope,), _ = spread(worker, build)
+    running, squares = torch.zeros(200), torch.zeros(200)
+    for number, column in enumerate(values.unbind(1), start=1):
+        distance = column - running
+        running = running + distance / number
+        squares = squares + distance * (column - running)
+    fold, exact = squares / (count - 1), values.double().var(1)
+    if op is aten.std.correction:
+        fold, exact = fold.sqrt(), exact.sqrt()
+    error = (fold.double() - exact).abs()
+    assert float((error <= 4 * envelope).double().mean()) > 0.97
+    assert float(envelope.square().mean().sqrt()) < 20 * float(error.square().mean().sqrt())
 
 
 def test_pinned_decisions_do_not_widen_the_envelope_and_free_ones_part_in_the_span(worker):
