@@ -184,7 +184,9 @@ def _others(measured: list[Json]) -> str:
     ]
     if not rows:
         return "\n## Verdicts other than match\n\nNone.\n"
-    return "\n## Verdicts other than match\n\n" + _table(["entry", "site", "verdict", "why"], rows)
+    table = _table(["entry", "site", "verdict", "why"], rows)
+    proofs = "Their proofs are in [findings.md](findings.md)."
+    return f"\n## Verdicts other than match\n\n{proofs}\n\n{table}"
 
 
 def _list(title: str, lines: list[str]) -> str:

@@ -239,6 +239,18 @@ TEST_CASE("a kernel that gives another answer each time is nondeterministic") {
   CHECK(checked.result().verdict == Verdict::kNondeterministic);
 }
 
+TEST_CASE("a kernel that repeats itself now and then is nondeterministic, too") {
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  const Checked checked([runs](Arena& arena) {
+    add(arena);
+    // As after the other poison, and the same again in the third run.
+    const int run = (*runs)++;
+    floats_of(arena, 1)[1] = run == 0 || run == 4 ? 7.0F : 8.0F;
+    return KernelRun{};
+  });
+  CHECK(checked.result().verdict == Verdict::kNondeterministic);
+}
+
 TEST_CASE("a kernel that changes its input is found") {
   const Checked checked([](Arena& arena) {
     add(arena);
