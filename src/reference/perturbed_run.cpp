@@ -268,10 +268,10 @@ class Disturber : public StepPolicy {
   }
 
   // Errors of Welford's fold over N elements, in units of a rounding: a random walk of N additions,
-  // and those of the rounded means from which distances are taken, which are larger by the
-  // variance's condition number sqrt(1 + mean^2 / variance) (Chan, Golub and LeVeque, "Algorithms
-  // for Computing the Sample Variance", 1983). The means' errors are a walk too, and N distances
-  // from it average out to one of it. A deviation has half of its variance's relative error.
+  // and in the last of the N terms that of the rounded mean from which its distance is taken,
+  // larger by the variance's condition number sqrt(1 + mean^2 / variance) (Chan, Golub and LeVeque,
+  // "Algorithms for Computing the Sample Variance", 1983). What a running mean drifts before that,
+  // a kernel has to answer for. A deviation has half of its variance's relative error.
   void spread(IValue& result, const at::Tensor& input, const std::vector<std::int64_t>& dims,
               Moment moment) {
     const at::Tensor before = result.toTensor();
@@ -282,7 +282,8 @@ class Disturber : public StepPolicy {
         (input.dim() == 0 ? input : input.mean(dims)).to(at::kDouble).reshape(before.sizes());
     const bool is_variance = moment == Moment::kVariance;
     const at::Tensor variance = is_variance ? value : value.square();
-    const at::Tensor over_variance = variance.mul(count + 1).add(mean.square());
+    const at::Tensor over_variance =
+        variance.mul(count).add(variance.add(mean.square()).div(count * count));
     const at::Tensor scale =
         (is_variance ? over_variance.mul(variance) : over_variance.div(4)).sqrt();
     const at::Tensor steps =
