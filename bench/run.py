@@ -87,24 +87,24 @@ def bench_reference(_: int) -> list[Figure]:
     ]
 
 
+def with_cache(folder: Path) -> dict[str, str]:
+    """The environment of a program whose compiler cache is a folder of its own."""
+    return {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder)}
+
+
 def demo_run(folder: Path) -> Path:
     run = folder / "run"
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
-    seconds(
-        [FUSEPROOF, "run", "--no-check", "-o", run, ROOT / "examples/two_models.py"],
-        env=environment,
-        check=True,
-    )
+    script = ROOT / "examples/two_models.py"
+    command = [FUSEPROOF, "run", "--no-check", "-o", run, script]
+    seconds(command, env=with_cache(folder / "inductor"), check=True)
     return run
 
 
 def gpt2_training_run(folder: Path) -> Path:
     run = folder / "run"
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
     measure = ROOT / "tests/coverage/measure.py"
-    seconds(
-        [sys.executable, measure, "gpt2_training", "--capture", run], env=environment, check=True
-    )
+    command = [sys.executable, measure, "gpt2_training", "--capture", run]
+    seconds(command, env=with_cache(folder / "inductor"), check=True)
     return run
 
 
@@ -158,14 +158,10 @@ def bench_memory(_: int) -> list[Figure]:
         folder = Path(name)
         for size in megabytes:
             run, words = folder / f"run_{size}", [script, str(size)]
-
-            def with_empty_cache(command: list[Any], who: str, size: int = size) -> int:
-                cache = str(folder / f"inductor_{who}_{size}")
-                return peak_bytes(command, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache})
-
-            plain.append(with_empty_cache([sys.executable, *words], "plain"))
+            command = [sys.executable, *words]
+            plain.append(peak_bytes(command, env=with_cache(folder / f"plain_{size}")))
             command = [FUSEPROOF, "run", "--no-check", "-o", run, *words]
-            capture.append(with_empty_cache(command, "capture"))
+            capture.append(peak_bytes(command, env=with_cache(folder / f"capture_{size}")))
             check.append(peak_bytes([FUSEPROOF, "check", run, "--jobs", "1"]))
     storages = 3 * (megabytes[1] - megabytes[0]) * 2**20
     check_ratio = (check[1] - check[0]) / storages
@@ -186,7 +182,7 @@ def memory_figure(who: str, target: float, ratio: float, base: int) -> Figure:
 def first_step(cache: Path, run: str | Path) -> float:
     ended = subprocess.run(
         [sys.executable, ROOT / "bench/capture/first_step.py", run],
-        env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)},
+        env=with_cache(cache),
         capture_output=True,
         text=True,
         check=True,

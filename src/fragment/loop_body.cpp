@@ -9,13 +9,10 @@
 #include "base/error.h"
 #include "fragment/boundary.h"
 #include "fragment/loop_ops.h"
+#include "fragment/nodes.h"
 
 namespace fuseproof {
 namespace {
-
-[[noreturn]] void unsupported(const std::string& reason) {
-  throw Error(ErrorKind::kUnsupported, reason);
-}
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
@@ -43,7 +40,7 @@ const std::string& text_argument(const Node& node, std::size_t index) {
   const auto* text = index < node.arguments.size()
                          ? std::get_if<std::string>(&node.arguments[index].value)
                          : nullptr;
-  if (text == nullptr) unsupported(fmt::format("{} without a name", node.target));
+  if (text == nullptr) cannot_translate(fmt::format("{} without a name", node.target));
   return *text;
 }
 
@@ -53,7 +50,7 @@ DType dtype_argument(const Node& node, std::size_t index) {
                              : nullptr;
   const std::optional<DType> dtype =
       constant == nullptr ? std::nullopt : parse_dtype(constant->name);
-  if (!dtype) unsupported(fmt::format("{} without a dtype", node.target));
+  if (!dtype) cannot_translate(fmt::format("{} without a dtype", node.target));
   return *dtype;
 }
 
@@ -94,7 +91,7 @@ class Translator {
     if (name == "reduction") return reduce(node);
     if (name == "store" || name == "store_reduction") return store(node);
     const LoopOp* op = find_loop_op(name);
-    if (op == nullptr) unsupported(untranslated(name));
+    if (op == nullptr) cannot_translate(untranslated(name));
     compute(node, *op);
   }
 
@@ -104,7 +101,7 @@ class Translator {
         node.arguments.size() > 1 ? std::get_if<Symbol>(&node.arguments[1].value) : nullptr;
     const std::string& buffer = text_argument(node, 0);
     const std::optional<SymbolicLayout>& whole = lowered_.buffer_layout(buffer);
-    if (index == nullptr || !whole) unsupported(fmt::format("{} has no layout", buffer));
+    if (index == nullptr || !whole) cannot_translate(fmt::format("{} has no layout", buffer));
     SymbolicLayout view{whole->dtype, sizes_of(ranges), {}, Size::parse(index->expression)};
     for (const LoopRange& range : ranges) {
       std::optional<Size::Linear> linear = view.offset.linear_in(range.variable);
@@ -125,7 +122,7 @@ class Translator {
   }
 
   [[noreturn]] static void not_affine(const Symbol& index) {
-    unsupported(fmt::format("an index that is not affine, {}", index.expression));
+    cannot_translate(fmt::format("an index that is not affine, {}", index.expression));
   }
 
   void load(const Node& node) {
@@ -146,7 +143,7 @@ class Translator {
     const bool fits = is_float                ? std::holds_alternative<double>(number.value)
                       : dtype == DType::kBool ? std::holds_alternative<bool>(number.value)
                                               : std::holds_alternative<std::int64_t>(number.value);
-    if (!fits) unsupported(fmt::format("a constant that is no {}", dtype_name(dtype)));
+    if (!fits) cannot_translate(fmt::format("a constant that is no {}", dtype_name(dtype)));
     values_[node.name] = {std::move(number), is_half(dtype) ? DType::kFloat32 : dtype};
   }
 
@@ -156,12 +153,12 @@ class Translator {
         node.arguments.empty() ? nullptr : std::get_if<Symbol>(&node.arguments[0].value);
     const DType dtype = dtype_argument(node, 1);
     if (expression == nullptr || !admits(LoopOpDomain::kNumber, dtype)) {
-      unsupported(fmt::format("an index as a {}", dtype_name(dtype)));
+      cannot_translate(fmt::format("an index as a {}", dtype_name(dtype)));
     }
     const Size size = Size::parse(expression->expression);
     std::set<std::string> symbols;
     size.collect_symbols(symbols);
-    if (depend_on_point(symbols)) unsupported("an index as a value");
+    if (depend_on_point(symbols)) cannot_translate("an index as a value");
     const bool is_float = dtype_class(dtype) == DTypeClass::kFloat;
     values_[node.name] = {is_float ? float_argument(size) : size_argument(size),
                           is_half(dtype) ? DType::kFloat32 : dtype};
@@ -177,7 +174,7 @@ class Translator {
     const bool is_one = op.form == LoopOpForm::kUnary || op.form == LoopOpForm::kSquare;
     const std::size_t count = is_one ? 1 : first + 2;
     if (node.arguments.size() != count || !node.keywords.empty()) {
-      unsupported(fmt::format("{} with other arguments than usual", node.target));
+      cannot_translate(fmt::format("{} with other arguments than usual", node.target));
     }
     std::vector<LoopValue> operands;
     for (std::size_t i = 0; i < count; ++i) operands.push_back(compute_operand(node, i));
@@ -186,7 +183,7 @@ class Translator {
     for (std::size_t i = 0; i < count; ++i) {
       const DType expected = i < first ? DType::kBool : dtype;
       if (operands[i].dtype != expected || (i >= first && !admits(op.domain, dtype))) {
-        unsupported(fmt::format("{} of {}", node.target, dtype_name(operands[i].dtype)));
+        cannot_translate(fmt::format("{} of {}", node.target, dtype_name(operands[i].dtype)));
       }
     }
     std::vector<Argument> arguments;
@@ -210,7 +207,8 @@ class Translator {
     for (const LoopValue& value : operands) {
       if (!value.is_tensor()) continue;
       if (shape != nullptr && *shape != value.shape) {
-        unsupported(fmt::format("{} of values inside and outside of a reduction", node.target));
+        cannot_translate(
+            fmt::format("{} of values inside and outside of a reduction", node.target));
       }
       shape = &value.shape;
     }
@@ -224,7 +222,7 @@ class Translator {
     const DType dtype = is_half(declared) ? DType::kFloat32 : declared;
     const LoopValue tensor = as_tensor(node, value);
     if (body_.reduction.empty() || tensor.dtype != dtype || tensor.shape != sizes_of(space_)) {
-      unsupported(
+      cannot_translate(
           fmt::format("a reduction of {} to {}", dtype_name(tensor.dtype), dtype_name(declared)));
     }
     if (kind == "welford_reduce") return reduce_moments(node, tensor);
@@ -237,13 +235,14 @@ class Translator {
     } else if (kind == "any" && dtype == DType::kBool) {
       values_[node.name] = reduced(name_of(node), "aten.any.dims", tensor);
     } else {
-      unsupported(fmt::format("the reduction {} of {}", kind, dtype_name(dtype)));
+      cannot_translate(fmt::format("the reduction {} of {}", kind, dtype_name(dtype)));
     }
   }
 
   // Mean, sum of squared distances from it, and count.
   void reduce_moments(const Node& node, const LoopValue& value) {
-    if (dtype_class(value.dtype) != DTypeClass::kFloat) unsupported("the variance of integers");
+    if (dtype_class(value.dtype) != DTypeClass::kFloat)
+      cannot_translate("the variance of integers");
     const std::string name = name_of(node);
     const LoopValue variance = reduced(name, "aten.var_mean.correction", value);
     Node& moments = result_.nodes.back();
@@ -270,8 +269,7 @@ class Translator {
   LoopValue sum(const std::string& name, const LoopValue& value) {
     LoopValue result = reduced(name, "aten.sum.dim_IntList", value);
     if (dtype_class(value.dtype) == DTypeClass::kInteger) {  // the usual result is an int64
-      result_.nodes.back().keywords = {
-          {"dtype", {TorchConstant{"dtype", std::string(dtype_name(value.dtype))}}}};
+      result_.nodes.back().keywords = {{"dtype", dtype_constant(value.dtype)}};
     }
     return result;
   }
@@ -293,7 +291,7 @@ class Translator {
     const auto found = tuple == nullptr ? tuples_.end() : tuples_.find(tuple->name);
     const bool is_there = index != nullptr && found != tuples_.end() && *index >= 0 &&
                           *index < std::ssize(found->second);
-    if (!is_there) unsupported("an element of no tuple");
+    if (!is_there) cannot_translate("an element of no tuple");
     values_[node.name] = found->second[static_cast<std::size_t>(*index)];
   }
 
@@ -302,12 +300,12 @@ class Translator {
     const bool has_mode =
         (node.arguments.size() > 3 && !std::holds_alternative<None>(node.arguments[3].value)) ||
         !node.keywords.empty();
-    if (has_mode) unsupported(fmt::format("a store that adds to {}", buffer));
+    if (has_mode) cannot_translate(fmt::format("a store that adds to {}", buffer));
     SymbolicLayout layout = affine(node, body_.iteration);
     const LoopValue value = stored(node, operand(node, 2), layout);
     if (!is_injective(layout) ||
         element_count(layout) != element_count(*lowered_.buffer_layout(buffer))) {
-      unsupported(fmt::format("a store that does not fill {}", buffer));
+      cannot_translate(fmt::format("a store that does not fill {}", buffer));
     }
     result_.stores.push_back({buffer, {value.node(), std::move(layout)}});
   }
@@ -320,7 +318,8 @@ class Translator {
                       (are_floats && (is_half(value.dtype) || is_half(layout.dtype)));
     const LoopValue tensor = as_tensor(node, value);
     if (!fits || tensor.shape != layout.shape) {
-      unsupported(fmt::format("a store of {}, {}", dtype_name(value.dtype), to_string(layout)));
+      cannot_translate(
+          fmt::format("a store of {}, {}", dtype_name(value.dtype), to_string(layout)));
     }
     return converted(node, tensor, layout.dtype);
   }
@@ -330,7 +329,7 @@ class Translator {
                           ? std::get_if<NodeRef>(&node.arguments[index].value)
                           : nullptr;
     const auto found = ref == nullptr ? values_.end() : values_.find(ref->name);
-    if (found == values_.end()) unsupported(fmt::format("an operand of {}", node.target));
+    if (found == values_.end()) cannot_translate(fmt::format("an operand of {}", node.target));
     return found->second;
   }
 
@@ -343,8 +342,7 @@ class Translator {
   LoopValue converted(const Node& node, const LoopValue& value, DType dtype) {
     if (value.dtype == dtype) return value;
     return call(helper_name(node), "prims.convert_element_type.default",
-                {value.operand, {TorchConstant{"dtype", std::string(dtype_name(dtype))}}}, dtype,
-                value.shape);
+                {value.operand, dtype_constant(dtype)}, dtype, value.shape);
   }
 
   LoopValue as_tensor(const Node& node, const LoopValue& value) {
@@ -353,9 +351,8 @@ class Translator {
         node.target == "ops.store_reduction" ? sizes_of(body_.iteration) : sizes_of(space_);
     LoopValue tensor = call(helper_name(node), "aten.full.default",
                             {size_list(shape), value.operand}, value.dtype, shape);
-    result_.nodes.back().keywords = {
-        {"dtype", {TorchConstant{"dtype", std::string(dtype_name(value.dtype))}}},
-        {"device", {TorchConstant{"device", "cpu"}}}};
+    result_.nodes.back().keywords = {{"dtype", dtype_constant(value.dtype)},
+                                     {"device", {TorchConstant{"device", "cpu"}}}};
     return tensor;
   }
 
@@ -389,33 +386,12 @@ class Translator {
 
 }  // namespace
 
+void cannot_translate(const std::string& reason) { throw Error(ErrorKind::kUnsupported, reason); }
+
 LoopBodyCalls translate_loop_body(const LoweredGraph& lowered, const RecordedLoopBody& body,
                                   const std::string& prefix, const LoadBuffer& load) {
-  if (!body.problem.empty()) unsupported(body.problem);
+  if (!body.problem.empty()) cannot_translate(body.problem);
   return Translator(lowered, body, prefix, load).run();
-}
-
-Node tensor_call(std::string name, std::string_view target, std::vector<Argument> arguments,
-                 DType dtype, std::vector<Size> shape) {
-  Node node;
-  node.name = std::move(name);
-  node.kind = NodeKind::kCall;
-  node.target = target;
-  node.arguments = std::move(arguments);
-  std::vector<Size> strides = contiguous_strides(shape);
-  node.values = {SymbolicLayout{dtype, std::move(shape), std::move(strides), 0}};
-  return node;
-}
-
-Argument size_argument(const Size& size) {
-  const std::optional<std::int64_t> number = size.number();
-  return number ? Argument{*number} : Argument{Symbol{size.text()}};
-}
-
-Argument size_list(const std::vector<Size>& sizes) {
-  ArgumentList list;
-  for (const Size& size : sizes) list.push_back(size_argument(size));
-  return {std::move(list)};
 }
 
 }  // namespace fuseproof

@@ -39,17 +39,12 @@ struct LoopBodyCalls {
   std::vector<StoredBuffer> stores;
 };
 
+// Throws kUnsupported.
+[[noreturn]] void cannot_translate(const std::string& reason);
+
 // Names of nodes begin with `prefix` and a dot, which no name in an FX graph has. Throws
 // kUnsupported, with the reason, for what cannot be translated.
 LoopBodyCalls translate_loop_body(const LoweredGraph& lowered, const RecordedLoopBody& body,
                                   const std::string& prefix, const LoadBuffer& load);
-
-// A call node whose value is a row-major tensor.
-Node tensor_call(std::string name, std::string_view target, std::vector<Argument> arguments,
-                 DType dtype, std::vector<Size> shape);
-
-// A number or a symbol, and a list of them, as the argument of a call.
-Argument size_argument(const Size& size);
-Argument size_list(const std::vector<Size>& sizes);
 
 }  // namespace fuseproof

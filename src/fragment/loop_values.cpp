@@ -6,13 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "fragment/nodes.h"
 
 namespace fuseproof {
 namespace {
-
-[[noreturn]] void unsupported(const std::string& reason) {
-  throw Error(ErrorKind::kUnsupported, reason);
-}
 
 // The dimensions from the largest stride to the smallest, when the elements fill their memory
 // without a gap; nothing when they do not, or when symbols hide it.
@@ -83,10 +80,10 @@ void LoopValues::check_readable(const std::string& buffer) const {
   const std::string& real = lowered_.real_name(buffer);
   const auto found = lowered_.buffers.find(buffer);
   if (changed_.contains(buffer) || changed_.contains(real)) {
-    unsupported(fmt::format("{} is changed in place", real));
+    cannot_translate(fmt::format("{} is changed in place", real));
   }
   if (found == lowered_.buffers.end() || !found->second.layout || !found->second.base.empty()) {
-    unsupported(fmt::format("{} has no layout of its own", buffer));
+    cannot_translate(fmt::format("{} has no layout of its own", buffer));
   }
 }
 
@@ -94,10 +91,10 @@ BufferValue LoopValues::find(const std::string& buffer) {
   check_readable(buffer);
   if (const auto known = known_.find(buffer); known != known_.end()) return known->second;
   if (const auto refused = refused_.find(buffer); refused != refused_.end()) {
-    unsupported(refused->second);
+    cannot_translate(refused->second);
   }
   const Origin origin = origin_of(buffer);
-  if (origin.step == nullptr) unsupported(fmt::format("{} has no loop body", buffer));
+  if (origin.step == nullptr) cannot_translate(fmt::format("{} has no loop body", buffer));
   if (const auto value = find_fx_value_(*origin.step, *origin.write)) {
     add_known(buffer, value->node, value->layout);
     if (const auto known = known_.find(buffer); known != known_.end()) return known->second;
@@ -106,7 +103,7 @@ BufferValue LoopValues::find(const std::string& buffer) {
 }
 
 BufferValue LoopValues::loop_value(const std::string& buffer, const RecordedStep& step) {
-  if (!step.body) unsupported(fmt::format("{} has no loop body", buffer));
+  if (!step.body) cannot_translate(fmt::format("{} has no loop body", buffer));
   refused_[buffer] = fmt::format("{} is read by the loop body that computes it", buffer);
   try {
     translate(step);
@@ -116,7 +113,7 @@ BufferValue LoopValues::loop_value(const std::string& buffer, const RecordedStep
     throw;
   }
   const auto stored = known_.find(buffer);
-  if (stored == known_.end()) unsupported(fmt::format("no store of {}", buffer));
+  if (stored == known_.end()) cannot_translate(fmt::format("no store of {}", buffer));
   return stored->second;
 }
 
@@ -135,7 +132,7 @@ std::string LoopValues::load(const std::string& buffer, const SymbolicLayout& vi
   if (boundary_.computes(buffer)) return view_of(buffer, find(buffer), view);
   std::optional<std::int64_t> argument = boundary_.entry_argument(buffer);
   if (!argument) argument = boundary_.entry_argument(lowered_.real_name(buffer));
-  if (!argument) unsupported(fmt::format("{} is no argument of the kernel", buffer));
+  if (!argument) cannot_translate(fmt::format("{} is no argument of the kernel", buffer));
   return entry_view(buffer, *argument, view);
 }
 
@@ -178,7 +175,7 @@ std::string LoopValues::in_memory_order(const std::string& buffer, const BufferV
   std::string& name = flat_[buffer];
   if (!name.empty()) return name;
   const std::optional<std::vector<std::size_t>> order = memory_order(value.layout);
-  if (!order) unsupported(fmt::format("{} is not dense", buffer));
+  if (!order) cannot_translate(fmt::format("{} is not dense", buffer));
   ArgumentList dims;
   std::vector<Size> shape;
   for (const std::size_t dim : *order) {

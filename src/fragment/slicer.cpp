@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "fragment/loop_values.h"
+#include "fragment/nodes.h"
 #include "fragment/output_slice.h"
 #include "fragment/output_value.h"
 #include "fragment/packed_weights.h"
@@ -32,19 +33,7 @@ std::map<std::int64_t, LastWrite> last_writes(const LoweringRecord& record,
   return writes;
 }
 
-Node placeholder(const Node& node) {
-  Node result;
-  result.name = node.name;
-  result.kind = NodeKind::kPlaceholder;
-  result.values = node.values;
-  result.number = node.number;
-  result.source_file = node.source_file;
-  result.source_line = node.source_line;
-  result.source_text = node.source_text;
-  return result;
-}
-
-Node placeholder(const FragmentInput& copied) {
+Node placeholder_of(const FragmentInput& copied) {
   Node result;
   result.name = copied.node;
   result.kind = NodeKind::kPlaceholder;
@@ -55,23 +44,22 @@ Node placeholder(const FragmentInput& copied) {
 // Makes a tensor of the layout that the node's value has, whatever is in it.
 Node empty_tensor(const Node& node) {
   const SymbolicLayout& layout = *node.values[0];
-  Node result = placeholder(node);
+  Node result = placeholder_of(node);
   result.kind = NodeKind::kCall;
   result.target = "aten.empty_strided.default";
   result.arguments = {size_list(layout.shape), size_list(layout.strides)};
-  result.keywords = {{"dtype", {TorchConstant{"dtype", std::string(dtype_name(layout.dtype))}}},
+  result.keywords = {{"dtype", dtype_constant(layout.dtype)},
                      {"device", {TorchConstant{"device", "cpu"}}}};
   return result;
 }
 
 // Casts the value of a node, for which the graph has no call of its own.
 Node cast_of(const Node& node, DType dtype) {
-  const std::string name(dtype_name(dtype));
-  Node result = placeholder(node);
-  result.name = fmt::format("{}_as_{}", node.name, name);
+  Node result = placeholder_of(node);
+  result.name = fmt::format("{}_as_{}", node.name, dtype_name(dtype));
   result.kind = NodeKind::kCall;
   result.target = "prims.convert_element_type.default";
-  result.arguments = {{NodeRef{node.name}}, {TorchConstant{"dtype", name}}};
+  result.arguments = {{NodeRef{node.name}}, dtype_constant(dtype)};
   result.values[0]->dtype = dtype;
   return result;
 }
@@ -241,22 +229,22 @@ class FragmentBuilder {
       fragment.inputs.push_back(std::move(loops.inputs[i]));
     }
     for (const FragmentInput& copied : copied_) {
-      fragment.graph.nodes.push_back(placeholder(copied));
+      fragment.graph.nodes.push_back(placeholder_of(copied));
       fragment.inputs.push_back(copied);
     }
     for (const auto& [position, input] : merged_.inputs) {
-      fragment.graph.nodes.push_back(placeholder(lowered_.at(position)));
+      fragment.graph.nodes.push_back(placeholder_of(lowered_.at(position)));
       fragment.inputs.push_back(input);
     }
     for (const std::size_t position : merged_.constants) {
       const Node& node = lowered_.at(position);
       const std::size_t argument = record_.arguments.size() + result_.constants.size();
-      fragment.graph.nodes.push_back(placeholder(node));
+      fragment.graph.nodes.push_back(placeholder_of(node));
       fragment.inputs.push_back({node.name, static_cast<std::int64_t>(argument), std::nullopt});
       result_.constants.push_back(node.name);
     }
     for (const std::size_t position : merged_.numbers) {
-      fragment.graph.nodes.push_back(placeholder(lowered_.at(position)));
+      fragment.graph.nodes.push_back(placeholder_of(lowered_.at(position)));
     }
     for (const std::size_t position : merged_.empties) {
       fragment.graph.nodes.push_back(empty_tensor(lowered_.at(position)));

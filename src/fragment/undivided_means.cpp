@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "fragment/nodes.h"
+
 namespace fuseproof {
 namespace {
 
@@ -29,10 +31,6 @@ const Argument* argument_of(const Node& node, std::size_t index, const std::stri
     if (keyword.name == name) return &keyword.argument;
   }
   return nullptr;
-}
-
-Argument dtype_argument(DType dtype) {
-  return {TorchConstant{"dtype", std::string(dtype_name(dtype))}};
 }
 
 // The dimensions that a mean is taken over; empty: all of them.
@@ -73,7 +71,7 @@ Node sum_call(const Node& mean, DType dtype) {
   const Argument* keepdim = keeps ? argument_of(mean, 2, "keepdim") : nullptr;
   sum.arguments = {
       mean.arguments[0], {dimensions(mean)}, keepdim == nullptr ? Argument{false} : *keepdim};
-  sum.keywords = {{"dtype", dtype_argument(dtype)}};
+  sum.keywords = {{"dtype", dtype_constant(dtype)}};
   return sum;
 }
 
@@ -91,7 +89,7 @@ std::vector<Node> calls_of(const Node& mean, const Size& count, DType dtype) {
   if (!is_cast) return calls;
   Node cast = mean;
   cast.target = "prims.convert_element_type.default";
-  cast.arguments = {{NodeRef{calls[1].name}}, dtype_argument(mean.values[0]->dtype)};
+  cast.arguments = {{NodeRef{calls[1].name}}, dtype_constant(mean.values[0]->dtype)};
   cast.keywords = {};
   calls.push_back(std::move(cast));
   return calls;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/expression_value.h"
+#include "fragment/nodes.h"
 
 namespace fuseproof {
 namespace {
@@ -26,14 +27,6 @@ std::set<std::string> given_symbols(const Graph& graph) {
 bool follows_from(const Symbol& number, const std::set<std::string>& given) {
   const std::set<std::string> needed = symbols_in(number.expression);
   return std::ranges::includes(given, needed);
-}
-
-Node number_placeholder(const Node& node) {
-  Node placeholder{.name = node.name, .kind = NodeKind::kPlaceholder, .number = node.number};
-  placeholder.source_file = node.source_file;
-  placeholder.source_line = node.source_line;
-  placeholder.source_text = node.source_text;
-  return placeholder;
 }
 
 bool is_tensor(const Node& node) {
@@ -108,7 +101,7 @@ Fragment whole_graph(const LoweredGraph& lowered) {
     if (node.kind == NodeKind::kOutput) continue;
     const bool is_number = node.kind == NodeKind::kCall && node.number;
     const bool is_given = is_number && follows_from(*node.number, given);
-    fragment.graph.nodes.push_back(is_given ? number_placeholder(node) : node);
+    fragment.graph.nodes.push_back(is_given ? placeholder_of(node) : node);
     const auto problem = lowered.problems.find(node.name);
     // A constant that is no tensor, a sub-graph, is the business of the call that takes it.
     if (problem == lowered.problems.end() || node.kind == NodeKind::kConstant) continue;

@@ -20,7 +20,7 @@
 namespace fuseproof {
 namespace {
 
-struct Opinions {
+struct RunPair {
   Computed native;
   Computed wide;
 };
@@ -54,9 +54,9 @@ ReferenceResult copied_to_arena(const std::vector<const Computed*>& computed) {
 }
 
 // The native opinion and, when it is wanted, the float64 one, in one pass.
-void compute(const FragmentRun& run, CallInputs& inputs, Float64 float64, Opinions& opinions) {
+void compute(const FragmentRun& run, CallInputs& inputs, Float64 float64, RunPair& runs) {
   const bool is_wanted = float64 == Float64::kWanted;
-  auto& [native, wide] = opinions;
+  auto& [native, wide] = runs;
   Environment native_values(run.program, run.call.symbols);
   Environment wide_values(run.program, run.call.symbols);
   inputs.bind(run.program, native_values);
@@ -141,20 +141,20 @@ ReferenceResult FragmentProgram::State::run(const CallRecord& call, const Arena&
   };
   const bool needs_float64 =
       is_wanted(ReferenceMode::kFloat64) || is_wanted(ReferenceMode::kEnvelope);
-  Opinions opinions;
+  RunPair runs;
   if (is_wanted(ReferenceMode::kNative) || needs_float64) {
     compute(fragment_run, call_inputs, needs_float64 ? Float64::kWanted : Float64::kNotWanted,
-            opinions);
+            runs);
   }
   std::deque<Computed> further;
   std::vector<const Computed*> wanted;
   for (const ReferenceMode mode : modes) {
     if (mode == ReferenceMode::kNative) {
-      wanted.push_back(&opinions.native);
+      wanted.push_back(&runs.native);
     } else if (mode == ReferenceMode::kFloat64) {
-      wanted.push_back(&opinions.wide);
+      wanted.push_back(&runs.wide);
     } else {
-      further.push_back(compute_further(mode, fragment_run, opinions.wide));
+      further.push_back(compute_further(mode, fragment_run, runs.wide));
       wanted.push_back(&further.back());
     }
   }

@@ -3,19 +3,16 @@ reported apart, as a sample of models that were never tried."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import torch
-from entries import register
 from models import (
     VOCABULARY,
     Inputs,
     Model,
     adamw,
-    inference,
     language_model_inputs,
     own_loss,
-    training,
+    register_inference,
+    register_training,
 )
 from torch import nn
 
@@ -65,6 +62,6 @@ _MODELS = {
 }
 
 for _name, _model in _MODELS.items():
-    register(f"{_name}_inference", "kept_out", partial(inference, _model, False))
-    register(f"{_name}_inference_dynamic", "kept_out", partial(inference, _model, True))
-    register(f"{_name}_training", "kept_out", partial(training, _model, False))
+    register_inference(_name, "kept_out", _model, dynamic=False)
+    register_inference(_name, "kept_out", _model, dynamic=True)
+    register_training(_name, "kept_out", _model, dynamic=False)

@@ -253,12 +253,24 @@ MODELS = {
 TRAINED = ("mlp", "resnet18", "encoder", "gpt2", "llama")
 
 
+def register_inference(name: str, group: str, model: Model, *, dynamic: bool) -> None:
+    _register_way(f"{name}_inference", group, partial(inference, model), dynamic)
+
+
+def register_training(name: str, group: str, model: Model, *, dynamic: bool) -> None:
+    _register_way(f"{name}_training", group, partial(training, model), dynamic)
+
+
+def _register_way(name: str, group: str, way: Callable[[bool], Program], dynamic: bool) -> None:
+    register(f"{name}_dynamic" if dynamic else name, group, partial(way, dynamic))
+
+
 def _register() -> None:
-    ways = {"inference": (inference, tuple(MODELS)), "training": (training, TRAINED)}
-    for way, (prepare, names) in ways.items():
+    ways = ((register_inference, tuple(MODELS)), (register_training, TRAINED))
+    for register_way, names in ways:
         for name in names:
-            register(f"{name}_{way}", "models", partial(prepare, MODELS[name], False))
-            register(f"{name}_{way}_dynamic", "models", partial(prepare, MODELS[name], True))
+            for dynamic in (False, True):
+                register_way(name, "models", MODELS[name], dynamic=dynamic)
 
 
 _register()
