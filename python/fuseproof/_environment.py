@@ -49,10 +49,6 @@ def compiler_version(compiler: str) -> str:
     return run.stdout.partition("\n")[0]
 
 
-def _compiler() -> str:
-    return str(internals().BuildOptions(device_type="cpu").get_compiler())
-
-
 def build_recipe() -> Json:
     """How CppPythonBindingsCodeCache builds a kernel now (codecache.CppCodeCache.load_async, for a
     source that is not split in two)."""
@@ -94,7 +90,7 @@ def run_info(inputs: str, calls: int, byte_budget: int | None) -> Json:
             "fuseproof": __version__,
             "python": platform.python_version(),
             "torch": torch.__version__,
-            "compiler": compiler_version(_compiler()),
+            "compiler": compiler_version(internals().get_cpp_compiler()),
         },
         "cpu": cpu_description(),
         "threads": torch.get_num_threads(),

@@ -191,7 +191,7 @@ class Recorder:
             if not self.knows(compiled):
                 self.cached_modules += hasattr(module, "call")
                 return
-            content = json.loads(self._contents.pop(compiled_identity(compiled)) or "")
+            content = _side_file.parse(self._contents.pop(compiled_identity(compiled)) or "")
             sites = _side_file.sites_from(content, module)
             objects = _objects(sites, module)
             places = _side_file.symbol_places(content)

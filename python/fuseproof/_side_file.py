@@ -9,6 +9,7 @@ are written out.
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import os
 from collections.abc import Mapping
@@ -19,7 +20,6 @@ import torch
 from fuseproof import _core
 from fuseproof._calls import Site
 from fuseproof._chain import Chain
-from fuseproof._environment import build_recipe
 from fuseproof._graph_record import GraphRecord
 from fuseproof._sizes import SymbolPlace
 from fuseproof._torch_hooks import compiled_identity, internals
@@ -48,6 +48,19 @@ def _folder() -> str:
 def read(compiled: Any) -> str | None:
     """The content for a CompiledFxGraph; None when there is none, or none of this program."""
     return _core.read_side_file(_folder(), *compiled_identity(compiled), _program())
+
+
+def parse(text: str) -> Json:
+    """Without Python's collector: it would walk through all of the program's objects each time that
+    some thousands of new ones have been made."""
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        content: Json = json.loads(text)
+    finally:
+        if is_collecting:
+            gc.enable()
+    return content
 
 
 def write(compiled: Any, content: Json) -> None:
@@ -134,10 +147,8 @@ def graphs_from(content: Json, main_id: str, sites: list[Site], chain: Chain) ->
 def sites_from(content: Json, module: Any) -> list[Site]:
     """The sites of a loaded module; they get their names when they join a run."""
     sites = []
-    recipe = build_recipe()  # as this program builds kernels
     for entry in content["sites"]:
         spec = entry["spec"]
-        spec["artifact"]["recipe"] = recipe
         constants = [_constant(place, module) for place in entry["constants"]]
         site = Site(
             "",

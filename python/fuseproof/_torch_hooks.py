@@ -49,6 +49,7 @@ _NAMES = {
     "MemoryDep": "torch._inductor.dependencies:MemoryDep",
     "V": "torch._inductor.virtualized:V",
     "Placeholder": "torch._inductor.utils:Placeholder",
+    "get_cpp_compiler": "torch._inductor.cpp_builder:get_cpp_compiler",
     "BuildOptions": "torch._inductor.cpp_builder:CppTorchDeviceOptions",
     "pick_vec_isa": "torch._inductor.cpu_vec_isa:pick_vec_isa",
 }
