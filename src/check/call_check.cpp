@@ -4,8 +4,6 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,8 +13,8 @@
 #include "check/kernel_trial.h"
 #include "check/opinions.h"
 #include "check/output_check.h"
+#include "check/rounding.h"
 #include "fragment/narrowed.h"
-#include "graph/op_kinds.h"
 
 namespace fuseproof {
 namespace {
@@ -73,45 +71,6 @@ Fragment without_unknown_sizes(const Fragment& fragment, const CallRecord& call)
   return result;
 }
 
-// What rounds on the way to an output.
-struct Rounding {
-  int ops = 0;
-  int coarsest_bits = 53;        // of a significand
-  bool is_half_between = false;  // a node before the last one has a half-precision value
-};
-
-int coarsest_bits(const Node& node) {
-  int bits = 0;
-  for (const std::optional<SymbolicLayout>& value : node.values) {
-    const int own = value ? dtype_significand_bits(value->dtype) : 0;
-    if (own > 0) bits = bits == 0 ? own : std::min(bits, own);
-  }
-  return bits;
-}
-
-Rounding rounding_before(const Graph& graph, const std::string& target) {
-  std::unordered_map<std::string, const Node*> by_name;
-  for (const Node& node : graph.nodes) by_name[node.name] = &node;
-  std::unordered_set<std::string> seen;
-  std::vector<std::string> pending = {target};
-  Rounding rounding;
-  while (!pending.empty()) {
-    const std::string name = pending.back();
-    pending.pop_back();
-    const auto found = by_name.find(name);
-    if (found == by_name.end() || !seen.insert(name).second) continue;
-    const Node& node = *found->second;
-    const int bits = coarsest_bits(node);
-    if (node.kind == NodeKind::kCall && bits > 0) {
-      rounding.ops += rounds(node.target);
-      rounding.coarsest_bits = std::min(rounding.coarsest_bits, bits);
-      rounding.is_half_between |= bits < kFloat32SignificandBits && name != target;
-    }
-    for_each_node_ref(node, [&](const NodeRef& ref) { pending.push_back(ref.name); });
-  }
-  return rounding;
-}
-
 // One check of one call. Holds what its steps share.
 class CallCheck {
  public:
@@ -135,7 +94,7 @@ class CallCheck {
     const bool has_reference = site_.fragment.failure.empty();
     if (has_reference) run_fragment();
     Arena arena = Arena::create(image_.requests());
-    const Trial trial = try_kernel(site_, call_, image_, kernels_, settings_.limits, arena);
+    Trial trial = try_kernel(site_, call_, image_, kernels_, settings_.limits, arena);
     result_.kernel_time_ns = trial.time_ns;
     result_.notes = trial.notes;
     note_python_nodes();
@@ -144,6 +103,7 @@ class CallCheck {
                     trial.misconduct->difference);
     }
     if (!has_reference) {
+      if (!trial.other_runs.empty()) return settle_unrepeated(trial.other_runs);
       return settle(Verdict::kNotChecked, "no reference: " + site_.fragment.failure);
     }
     const std::string exception = opinions_->exception();
@@ -151,11 +111,19 @@ class CallCheck {
     if (!trial.exception.empty() || !exception.empty()) {
       return judge_exceptions(trial.exception, exception);
     }
-    judge_outputs(arena);
+    judge_outputs(arena, trial.other_runs);
+    if (!trial.other_runs.empty()) return settle_unrepeated(trial.other_runs);
     return std::move(result_);
   }
 
  private:
+  using OtherRuns = std::map<std::size_t, OtherRun>;
+
+  // For differences between runs that no judged output shows.
+  SiteResult settle_unrepeated(const OtherRuns& other_runs) {
+    return settle(Verdict::kNondeterministic, other_runs.begin()->second.message);
+  }
+
   SiteResult settle(Verdict verdict, std::string message,
                     DifferenceKind difference = DifferenceKind::kNone) {
     result_.verdict = verdict;
@@ -225,11 +193,15 @@ class CallCheck {
     return result;
   }
 
-  OutputSide kernel_side(const Arena& arena, const FragmentOutput& output) const {
-    const CallArgument& argument = call_.arguments[static_cast<std::size_t>(output.argument)];
+  std::size_t storage_of(const FragmentOutput& output) const {
+    const auto argument = static_cast<std::size_t>(output.argument);
+    return static_cast<std::size_t>(call_.arguments[argument].storage);
+  }
+
+  OutputSide kernel_side(std::span<const std::byte> storage, const FragmentOutput& output) const {
     OutputSide side;
     side.layout = layout_of_output(call_, output);
-    side.packed = gather(arena.storage(static_cast<std::size_t>(argument.storage)), side.layout);
+    side.packed = gather(storage, side.layout);
     return side;
   }
 
@@ -250,31 +222,49 @@ class CallCheck {
     }
   }
 
-  void judge_outputs(const Arena& arena) {
+  OutputSides sides_of(std::size_t output, OutputSide kernel, const OutputSide& eager) {
+    const FragmentOutput& bound = site_.fragment.outputs[output];
+    const Rounding rounding = rounding_before(site_.fragment.graph, bound.node);
+    return {.kernel = std::move(kernel),
+            .eager = eager,
+            .exact = [=, this] { return opinions_->exact(output); },
+            .envelope = [=, this] { return opinions_->envelope(output); },
+            .span = [=, this] { return opinions_->span(output); },
+            .unrounded = [=, this] { return opinions_->unrounded(output); },
+            .open = [=, this] { return opinions_->open(output); },
+            .rounding_ops = rounding.ops,
+            .noise_bits = rounding.coarsest_bits,
+            .rounds_to_half_between = rounding.is_half_between,
+            .accumulates_in_open_order = rounding.accumulates_in_open_order};
+  }
+
+  // Takes what it could judge out of `other_runs`.
+  void judge_outputs(const Arena& arena, OtherRuns& other_runs) {
     std::vector<OutputSide> eager_sides;
     for (const std::size_t output : checked_) eager_sides.push_back(opinions_->native(output));
+    std::set<std::size_t> judged_storages;
     for (std::size_t i = 0; i < checked_.size(); ++i) {
       std::vector<Packed> others;
       for (std::size_t j = 0; j < checked_.size(); ++j) {
         if (j != i) others.push_back(eager_sides[j].view());
       }
-      const std::size_t output = checked_[i];
-      const FragmentOutput& bound = site_.fragment.outputs[output];
-      const Rounding rounding = rounding_before(site_.fragment.graph, bound.node);
-      const OutputSides sides{.kernel = kernel_side(arena, bound),
-                              .eager = eager_sides[i],
-                              .exact = [=, this] { return opinions_->exact(output); },
-                              .envelope = [=, this] { return opinions_->envelope(output); },
-                              .span = [=, this] { return opinions_->span(output); },
-                              .unrounded = [=, this] { return opinions_->unrounded(output); },
-                              .open = [=, this] { return opinions_->open(output); },
-                              .rounding_ops = rounding.ops,
-                              .noise_bits = rounding.coarsest_bits,
-                              .rounds_to_half_between = rounding.is_half_between};
+      const FragmentOutput& bound = site_.fragment.outputs[checked_[i]];
+      const std::size_t storage = storage_of(bound);
+      const OutputSides sides =
+          sides_of(checked_[i], kernel_side(arena.storage(storage), bound), eager_sides[i]);
       OutputResult result = describe(bound);
       judge_output(sides, others, settings_, result);
+      const auto other_run = other_runs.find(storage);
+      if (other_run != other_runs.end()) {
+        const OutputSide other = kernel_side(other_run->second.bytes, bound);
+        if (other.packed != sides.kernel.packed) {
+          judge_other_run(sides, other, other_run->second.message, others, settings_, result);
+          judged_storages.insert(storage);
+        }
+      }
       result_.outputs.push_back(std::move(result));
     }
+    for (const std::size_t storage : judged_storages) other_runs.erase(storage);
     add_unchecked();
     combine();
   }

@@ -24,7 +24,7 @@ struct OutputSides {
   OutputSide kernel;
   OutputSide eager;
 
-  // The further runs are called at most once each, and only when they are needed.
+  // The further runs, called only when they are needed.
 
   // The float64 run. Empty with the reason in `no_oracle`.
   struct Exact {
@@ -52,7 +52,8 @@ struct OutputSides {
 
   int rounding_ops = 1;
   int noise_bits = 24;
-  bool rounds_to_half_between = false;  // before the last op
+  bool rounds_to_half_between = false;     // before the last op
+  bool accumulates_in_open_order = false;  // graph/op_kinds.h
 };
 
 // Both sides, before the reference's further runs.

@@ -1,7 +1,7 @@
 #include "check/kernel_trial.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,9 +32,9 @@ class KernelTrial {
 
   Trial run() {
     if (!run_once(Poison::kFinite)) return std::move(trial_);
-    const std::vector<Bytes> finite = written_storages();
+    std::vector<Bytes> finite = written_storages();
     if (!run_once(Poison::kNan)) return std::move(trial_);
-    compare_runs(finite);
+    compare_runs(std::move(finite));
     return std::move(trial_);
   }
 
@@ -153,17 +153,16 @@ class KernelTrial {
                        });
   }
 
-  void compare_runs(const std::vector<Bytes>& finite) {
+  void compare_runs(std::vector<Bytes> finite) {
+    std::vector<std::size_t> suspects;
     for (std::size_t storage = 0; storage < finite.size(); ++storage) {
       const std::span<const std::byte> nan = arena_.storage(storage);
       if (!image_.is_written(storage) || std::ranges::equal(nan, finite[storage])) continue;
       const Disagreement found = disagreement(storage, finite[storage], nan);
       if (found.unwritten > 0 && !accept_unwritten(storage, found.unwritten)) return;
-      if (found.other > 0) {
-        explain_other(storage, finite[storage]);
-        return;
-      }
+      if (found.other > 0) suspects.push_back(storage);
     }
+    if (!suspects.empty()) explain(suspects, finite);
   }
 
   bool accept_unwritten(std::size_t storage, std::size_t bytes) {
@@ -180,21 +179,30 @@ class KernelTrial {
   // Further runs over the same poison tell the influence of uninitialised memory, which repeats
   // itself, from nondeterminism, which does so now and then by chance: two threads that add to one
   // element have few orders to choose from.
-  void explain_other(std::size_t storage, const Bytes& finite) {
+  void explain(const std::vector<std::size_t>& suspects, std::vector<Bytes>& finite) {
     constexpr int kRepeats = 4;
-    const Bytes nan = copy_of(arena_.storage(storage));
-    const std::array expected = {std::pair{Poison::kFinite, &finite},
-                                 std::pair{Poison::kNan, &nan}};
-    for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      for (const auto& [poison, bytes] : expected) {
-        if (!run_once(poison)) return;
-        if (std::ranges::equal(arena_.storage(storage), *bytes)) continue;
-        accuse(Verdict::kNondeterministic,
-               fmt::format("two runs on the same inputs leave different bytes in {}",
-                           storage_name(storage)));
-        return;
+    std::map<std::size_t, Bytes> nan;
+    for (const std::size_t storage : suspects) nan[storage] = copy_of(arena_.storage(storage));
+    std::set<std::size_t> wavering;
+    for (int run = 0; run < 2 * kRepeats && wavering.size() < suspects.size(); ++run) {
+      const Poison poison = run % 2 == 0 ? Poison::kFinite : Poison::kNan;
+      if (!run_once(poison)) return;
+      for (const std::size_t storage : suspects) {
+        const Bytes& expected = poison == Poison::kFinite ? finite[storage] : nan[storage];
+        if (!std::ranges::equal(arena_.storage(storage), expected)) wavering.insert(storage);
       }
     }
+    for (const std::size_t storage : suspects) {
+      if (!wavering.contains(storage)) return accuse_of_reading(storage);
+      const bool is_nan_run = std::ranges::equal(arena_.storage(storage), nan[storage]);
+      trial_.other_runs[storage] = {
+          .bytes = std::move(is_nan_run ? finite[storage] : nan[storage]),
+          .message = fmt::format("two runs on the same inputs leave different bytes in {}",
+                                 storage_name(storage))};
+    }
+  }
+
+  void accuse_of_reading(std::size_t storage) {
     accuse(Verdict::kKernelWrong,
            fmt::format("the kernel's result depends on what {} held before it was written",
                        storage_name(storage)),

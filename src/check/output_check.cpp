@@ -167,4 +167,31 @@ void judge_output(const OutputSides& sides, const std::vector<Packed>& others,
   result.minimum_tolerance = minimum_tolerance(sides.eager.view(), sides.kernel.view());
 }
 
+void judge_other_run(const OutputSides& sides, const OutputSide& other, const std::string& message,
+                     const std::vector<Packed>& others, const CheckSettings& settings,
+                     OutputResult& result) {
+  OutputSides again = sides;
+  again.kernel = other;
+  OutputResult second = result;
+  judge_output(again, others, settings, second);
+  if (worse(result.judgement.verdict, second.judgement.verdict) != result.judgement.verdict) {
+    result = std::move(second);
+  }
+  Judgement& judgement = result.judgement;
+  if (!passes_check(judgement)) {
+    judgement = {Verdict::kNondeterministic, DifferenceKind::kValue,
+                 message + "; " + judgement.message, judgement.worst_element};
+  } else if (!sides.accumulates_in_open_order) {
+    judgement = {Verdict::kNondeterministic, DifferenceKind::kValue,
+                 message + ", each within bounds", judgement.worst_element};
+  } else {
+    judgement = {Verdict::kUnspecified, DifferenceKind::kValue,
+                 message +
+                     ", each within bounds: torch.use_deterministic_algorithms names index_put "
+                     "with accumulate=True on the CPU among the \"normally-nondeterministic "
+                     "operations\"",
+                 judgement.worst_element};
+  }
+}
+
 }  // namespace fuseproof

@@ -1,5 +1,6 @@
 #include "graph/op_kinds.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_set>
 
@@ -155,6 +156,26 @@ const Names& reducing() {
   return kNames;
 }
 
+// Those of the scatter family add up under any arguments.
+const Names& accumulating() {
+  static const Names kNames = {"aten.embedding_dense_backward", "aten.index_add", "aten.index_add_",
+                               "aten.scatter_add", "aten.scatter_add_"};
+  return kNames;
+}
+
+// Those that add up when they are told to.
+const Names& putting() {
+  static const Names kNames = {"aten.index_put",
+                               "aten.index_put_",
+                               "aten._unsafe_index_put",
+                               "aten._unsafe_index_put_",
+                               "prims._unsafe_index_put_",
+                               "aten.put",
+                               "aten.put_",
+                               "aten._unsafe_masked_index_put_accumulate"};
+  return kNames;
+}
+
 // "aten.add" of "aten.add.Tensor"; a target without an overload is its own name.
 std::string_view name_of(const std::string& target) {
   const std::size_t first = target.find('.');
@@ -170,6 +191,21 @@ bool decides(const std::string& target) {
   // Division with rounding_mode floor or trunc.
   if (target == "aten.div.Tensor_mode" || target == "aten.div.Scalar_mode") return true;
   return deciding().contains(name_of(target));
+}
+
+bool accumulates_in_open_order(const Node& node) {
+  if (!putting().contains(name_of(node.target))) return false;
+  if (node.target.starts_with("aten._unsafe_masked_index_put_accumulate")) return true;
+  constexpr std::size_t kAccumulate = 3;  // self, indices, values, accumulate
+  const auto is_true = [](const Argument& argument) { return argument == Argument{true}; };
+  if (node.arguments.size() > kAccumulate) return is_true(node.arguments[kAccumulate]);
+  return std::ranges::any_of(node.keywords, [&](const NamedArgument& keyword) {
+    return keyword.name == "accumulate" && is_true(keyword.argument);
+  });
+}
+
+bool accumulates(const Node& node) {
+  return accumulating().contains(name_of(node.target)) || accumulates_in_open_order(node);
 }
 
 bool reduces(const std::string& target) { return reducing().contains(name_of(target)); }

@@ -5,9 +5,11 @@
 
 #include <string>
 
+#include "graph/graph.h"
+
 namespace fuseproof {
 
-// All take a node's target: "aten.add.Tensor".
+// These take a node's target: "aten.add.Tensor".
 
 // Results are some of the arguments' values (or constants), unrounded: clone, cat, relu, max,
 // where, views.
@@ -20,7 +22,20 @@ bool decides(const std::string& target);
 // The result depends on the order of the elements along the reduced dimensions by rounding alone.
 bool reduces(const std::string& target);
 
+// These hang on a node's arguments too.
+
+// Adds up what falls on one place: scatter_add, index_add, index_put with accumulate=True.
+bool accumulates(const Node& node);
+
+// Accumulates in an order that PyTorch leaves open on the CPU: the documentation of
+// torch.use_deterministic_algorithms lists index_put and put_ with accumulate=True, and the
+// gradient of an indexing, among the "normally-nondeterministic operations" there, and the scatter
+// family on CUDA alone.
+bool accumulates_in_open_order(const Node& node);
+
 // Adds rounding errors of its own to float results.
-inline bool rounds(const std::string& target) { return !moves_values(target) && !decides(target); }
+inline bool rounds(const Node& node) {
+  return accumulates(node) || (!moves_values(node.target) && !decides(node.target));
+}
 
 }  // namespace fuseproof

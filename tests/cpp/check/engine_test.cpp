@@ -251,6 +251,61 @@ TEST_CASE("a kernel that repeats itself now and then is nondeterministic, too") 
   CHECK(checked.result().verdict == Verdict::kNondeterministic);
 }
 
+namespace {
+
+// The same values, as the reference of these tests has it, by an op that adds to places: in an
+// order that PyTorch leaves open with `accumulate`.
+void make_it_a_sum(const Path& site, bool accumulate) {
+  Fragment fragment = add_fragment();
+  Node& node = fragment.graph.nodes.back();
+  node.target = "aten.index_put.default";
+  const Argument x{NodeRef{"arg0_1"}};
+  node.arguments = {x, {ArgumentList{x}}, x, {accumulate}};
+  write_fragment(site, fragment);
+}
+
+void accumulate(const Path& site) { make_it_a_sum(site, true); }
+void overwrite(const Path& site) { make_it_a_sum(site, false); }
+
+// Two results by turns, `distance` units in the last place apart (7 is the right one).
+FakeKernel::Body unsteady(int distance) {
+  return [distance, runs = std::make_shared<std::atomic<int>>(0)](Arena& arena) {
+    add(arena);
+    if ((*runs)++ % 3 == 0) floats_of(arena, 1)[2] = 7 + static_cast<float>(distance) * 0x1p-21F;
+    return KernelRun{};
+  };
+}
+
+}  // namespace
+
+TEST_CASE("sums in an order that PyTorch leaves open need not repeat themselves") {
+  const Checked checked(unsteady(1), "", accumulate);
+  CHECK(checked.result().verdict == Verdict::kUnspecified);
+  CHECK(checked.result().message.find("use_deterministic_algorithms") != std::string::npos);
+  CHECK(exit_status(checked.results) == 0);
+}
+
+TEST_CASE("sums that do not repeat themselves must be right each time") {
+  const Checked checked(unsteady(1000), "", accumulate);
+  CHECK(checked.result().verdict == Verdict::kNondeterministic);
+  CHECK(checked.result().outputs.at(0).kernel_value == "7.00047684");
+}
+
+TEST_CASE("what does not add up must repeat itself") {
+  CHECK(Checked(unsteady(1), "", overwrite).result().verdict == Verdict::kNondeterministic);
+}
+
+TEST_CASE("a kernel without a reference must repeat itself") {
+  const auto forget = [](const Path& site) {
+    Fragment fragment = add_fragment();
+    fragment.outputs[0].source = OutputSource::kUnchecked;
+    fragment.outputs[0].reason = "no FX value";
+    fragment.failure = "no output is checked";
+    write_fragment(site, fragment);
+  };
+  CHECK(Checked(unsteady(1), "", forget).result().verdict == Verdict::kNondeterministic);
+}
+
 TEST_CASE("a kernel that changes its input is found") {
   const Checked checked([](Arena& arena) {
     add(arena);
