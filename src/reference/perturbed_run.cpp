@@ -8,11 +8,14 @@
 #include <unordered_set>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randperm.h>
 
 #include "graph/op_kinds.h"
+#include "reference/accumulation.h"
+#include "reference/sequential_sum.h"
 #include "reference/tensors.h"
 
 namespace fuseproof {
@@ -52,11 +55,17 @@ enum class Moment : std::uint8_t { kVariance, kDeviation };
 class Disturber : public StepPolicy {
  public:
   explicit Disturber(std::uint64_t seed)
-      : generator_(at::detail::createCPUGenerator(seed)), keeps_order_(seed % kInOrder == 0) {}
+      : generator_(at::detail::createCPUGenerator(seed)),
+        keeps_order_(seed % kInOrder == 0),
+        lanes_(kLanes[seed / kInOrder % std::size(kLanes)]) {}
 
   void execute(const Step& step, torch::jit::Stack& stack) override {
     move_halves(step, stack);
     move_factors(step, stack);
+    if (step.accumulates) {
+      accumulate(step, stack);
+      return;
+    }
     if (!reduces(step.target) || stack.empty() || !stack[0].isTensor()) {
       step.kernel.call(stack);
       return;
@@ -73,7 +82,7 @@ class Disturber : public StepPolicy {
   void note_halves(const Step& step, const IValue& result) {
     if (!result.isTensor() || !is_float(result.toTensor())) return;
     const int bits = dtype_significand_bits(dtype_of(result.toTensor()));
-    if (bits < kFloat32SignificandBits && rounds(step.target)) {
+    if (bits < kFloat32SignificandBits && step.rounds) {
       half_bits_[step.result] = bits;
     } else if ((moves_values(step.target) || is_cast(step)) && !step.operands.empty()) {
       const auto source = half_bits_.find(step.operands[0].slot);
@@ -96,6 +105,25 @@ class Disturber : public StepPolicy {
   }
 
  private:
+  // With the addends in another order.
+  void accumulate(const Step& step, torch::jit::Stack& stack) {
+    const std::optional<Addends> addends = addends_of(step, stack);
+    if (!addends || keeps_order_ || !is_float(stack[0].toTensor())) {
+      step.kernel.call(stack);
+      return;
+    }
+    const at::Tensor before = stack[0].toTensor().clone();
+    const at::Tensor order = reordered(at::arange(addends->places.size(0), at::kLong), 0);
+    const at::Tensor result = accumulated(
+        before, {addends->places.index_select(0, order), addends->values.index_select(0, order)});
+    step.kernel.call(stack);
+    if (writes_arguments(step)) {
+      stack.back().toTensor().copy_(result);
+    } else {
+      replace(stack.back(), result);
+    }
+  }
+
   static bool is_float(const at::Tensor& tensor) {
     return tensor.defined() && at::isFloatingType(tensor.scalar_type());
   }
@@ -208,9 +236,8 @@ class Disturber : public StepPolicy {
     return tensor;
   }
 
-  // ATen adds up pairwise, which hardly shows any spread. A kernel adds in as many lanes as a
-  // vector has, one element after the other, and its error grows with what cancels: sums and means
-  // are folded that way here, and variances given the spread of such a fold.
+  // Sums and means are folded as a kernel folds them, and variances given the spread of such a
+  // fold.
   void refold(const Step& step, const at::Tensor& input, const std::vector<std::int64_t>& dims,
               torch::jit::Stack& stack) {
     const std::string_view target = step.target;
@@ -247,23 +274,14 @@ class Disturber : public StepPolicy {
     return is_double ? at::kDouble : at::kFloat;
   }
 
-  // One element after the other, as generated code reduces columns; in more lanes where that would
-  // be more than kMaxDepth additions, to stay affordable.
-  static at::Tensor folded(const at::Tensor& input, const std::vector<std::int64_t>& dims,
-                           bool is_mean, at::ScalarType dtype) {
-    constexpr std::int64_t kMaxDepth = 4096;
+  at::Tensor folded(const at::Tensor& input, const std::vector<std::int64_t>& dims, bool is_mean,
+                    at::ScalarType dtype) const {
     const std::int64_t count = reduced_count(input, dims);
     if (input.dim() == 0 || count == 0) return input.to(dtype).sum(dims);
     std::vector<std::int64_t> front(dims.size());
     for (std::size_t i = 0; i < front.size(); ++i) front[i] = static_cast<std::int64_t>(i);
-    const at::Tensor rows = input.to(dtype).movedim(dims, front).reshape({count, -1});
-    const std::int64_t lanes = (count + kMaxDepth - 1) / kMaxDepth;
-    at::Tensor sums = rows.narrow(0, 0, lanes).clone();
-    for (std::int64_t begin = lanes; begin < count; begin += lanes) {
-      const std::int64_t size = std::min(lanes, count - begin);
-      sums.narrow(0, 0, size).add_(rows.narrow(0, begin, size));
-    }
-    const at::Tensor sum = sums.sum(0);
+    const at::Tensor rows = input.to(dtype).movedim(dims, front);
+    const at::Tensor sum = sequential_sum(rows.reshape({count, rows.numel() / count}), lanes_);
     return is_mean ? sum.div(count) : sum;
   }
 
@@ -303,10 +321,13 @@ class Disturber : public StepPolicy {
 
   // Every so many runs the elements stay in their order: data that begin with one sign and end with
   // the other have larger partial sums, and errors, that way than in any order at random.
-  static constexpr std::uint64_t kInOrder = 4;
+  static constexpr std::uint64_t kInOrder = 3;
+  // Columns are summed in one lane, rows in as many as a vector has.
+  static constexpr std::int64_t kLanes[] = {1, 8, 16, 32};
 
   at::Generator generator_;
   bool keeps_order_;
+  std::int64_t lanes_;
   at::Tensor pattern_;                      // of signs()
   std::unordered_map<int, int> half_bits_;  // significand bits, by the slot of the value
 };
@@ -352,7 +373,7 @@ void run_disturbed(const Program& program, Environment& environment, const Nativ
       environment.run(step, disturber, Widening::kNone);
       disturber.note_halves(step, environment[step.result]);
       if (output_slots.contains(step.result)) outputs[step.result] = environment[step.result];
-      if (rounds(step.target) && !aliases_an_argument(step)) {
+      if (step.rounds && !aliases_an_argument(step)) {
         environment[step.result] = disturber.moved(environment[step.result]);
       }
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "graph/op_kinds.h"
 
 namespace fuseproof {
 namespace {
@@ -92,6 +93,8 @@ Program compile(const Graph& graph, const std::vector<std::string>& inputs,
     Step step{.node = index,
               .name = node.name,
               .target = node.target,
+              .rounds = rounds(node),
+              .accumulates = accumulates(node),
               .kernel = Kernel::resolve(node, python),
               .operands = {},
               .last_uses = {}};

@@ -16,6 +16,8 @@ struct Step {
   std::size_t node = 0;  // index into the graph's nodes
   std::string name;      // of the node, and its target: for messages
   std::string target;
+  bool rounds = false;       // graph/op_kinds.h
+  bool accumulates = false;  // likewise
   Kernel kernel;
   std::vector<Operand> operands;  // one for each argument of the kernel's schema
   int result = 0;                 // slot

@@ -2,6 +2,7 @@
 
 import operator
 
+import numpy as np
 import pytest
 import torch
 from reference_checks import GraphBuilder, same_bits
@@ -86,6 +87,34 @@ def test_a_sum_in_order_of_what_cancels_late_lies_in_the_envelope(worker):
         one_by_one = one_by_one + column
     error = (one_by_one.double() - values.double().sum(1)).abs()
     assert bool((error <= 4 * envelope).all())
+
+
+def in_float32(values):
+    """One addition after the other along the first dimension; NumPy's cumsum does no other."""
+    return np.cumsum(values.numpy(), axis=0, dtype=np.float32)[-1]
+
+
+def test_equal_addends_in_a_long_column_err_as_runs_of_two_chunks_do(worker):
+    rows = 0.5 + randn(2, 8).abs()
+    values = rows[torch.randint(0, 2, (40000,), generator=torch.Generator().manual_seed(5))]
+    build = GraphBuilder()
+    build.output(build.call(aten.sum.dim_IntList, build.input(values), [0]))
+    _, (envelope,), _ = spread(worker, build)
+    kernel = in_float32(torch.stack([torch.tensor(in_float32(run)) for run in values.split(8192)]))
+    error = (torch.tensor(kernel).double() - values.double().sum(0)).abs()
+    assert bool((error <= 4 * envelope).all())
+
+
+@pytest.mark.parametrize("lanes", [8, 16, 32])
+def test_equal_addends_in_a_lane_of_a_vector_err_as_that_lane_does(worker, lanes):
+    values = randn(64).repeat(4096)
+    build = GraphBuilder()
+    build.output(build.call(aten.sum.default, build.input(values)))
+    _, (envelope,), _ = spread(worker, build)
+    by_lane = [torch.tensor(in_float32(run)) for run in values.view(-1, lanes).split(8192)]
+    kernel = in_float32(torch.stack([torch.tensor(in_float32(sums)) for sums in by_lane]))
+    error = abs(float(kernel) - float(values.double().sum()))
+    assert error <= 4 * float(envelope)
 
 
 def test_the_mean_beside_a_variance_spreads_as_welfords_does(worker):
@@ -201,3 +230,49 @@ def test_a_product_that_an_addition_rounds_within_shows_where_the_sum_cancels(wo
     exact = weight.double() + torch.tensor(-0.1).double() * gradient.double()
     rounded_twice = (weight + torch.tensor(-0.1) * gradient).double()
     assert bool(((rounded_twice - exact).abs() <= 4 * envelope + 1e-12).all())
+
+
+def put(build, row, places, values):
+    return build.call(aten.index_put.default, row, [places], values, True)
+
+
+def put_in_place(build, row, places, values):
+    copy = build.call(aten.clone.default, row)
+    return build.call(prims._unsafe_index_put_.default, copy, [places], values, True)
+
+
+def scatter(build, row, places, values):
+    return build.call(aten.scatter_add.default, row, 0, places, values)
+
+
+def add(build, row, places, values):
+    return build.call(aten.index_add.default, row, 0, places, values)
+
+
+@pytest.mark.parametrize("op", [put, put_in_place, scatter, add])
+def test_sums_into_few_places_spread_as_additions_in_another_order_do(worker, op):
+    count, places = 20000, 4
+    index = torch.arange(count) % places
+    values = torch.rand(count, generator=torch.Generator().manual_seed(3))
+    build = GraphBuilder()
+    row = build.input(torch.zeros(places))
+    build.output(op(build, row, build.input(index), build.input(values)))
+    (native,), (envelope,), _ = spread(worker, build)
+    exact = torch.zeros(places, dtype=torch.float64).index_add(0, index, values.double())
+    assert torch.allclose(native.double(), exact, rtol=1e-4)
+    backwards = torch.zeros(places)
+    for place, value in zip(index.flip(0).tolist(), values.flip(0).unbind(), strict=True):
+        backwards[place] += value
+    error = (backwards.double() - exact).abs()
+    assert bool((error <= 4 * envelope).all())
+    assert float(envelope.max()) < 100 * float(error.max())
+
+
+def test_rows_that_are_put_side_by_side_do_not_spread(worker):
+    build = GraphBuilder()
+    table, rows = build.input(torch.zeros(6, 3)), build.input(randn(4, 3))
+    index = build.input(torch.tensor([5, 0, -4, 3]))
+    build.output(put(build, table, index, rows))
+    (native,), (envelope,), _ = spread(worker, build)
+    assert float(envelope.max()) == 0
+    same_bits(native[[5, 0, 2, 3]], build.values[1])
