@@ -195,8 +195,9 @@ def _are_operands(
     return any(known) and all(known)
 
 
-def _arguments(kernel_args: Any) -> list[Json]:
-    """The kernel's arguments in call order."""
+def _arguments(kernel_args: Any, stored: set[str] | None) -> list[Json]:
+    """The kernel's arguments in call order. `stored`: the buffers that its loops write; None when
+    that is not known."""
     # cpp_argdefs() also tells the wrapper to compute the sizes it meets; reading must not.
     wrapper = internals().V.graph.wrapper_code
     with mock.patch.object(wrapper, "ensure_size_computed", lambda size: None):
@@ -213,7 +214,9 @@ def _arguments(kernel_args: Any) -> list[Json]:
         name = definition.rsplit(None, 1)[-1].lstrip("*&")
         argument: Json = {"name": name, "use": "size", "type": cpp_type, "value": str(value)}
         if name in chains:
-            argument.update(use="inout", aliases=chains[name])
+            # A kernel only reads a buffer whose stores code generation has left out.
+            is_written = stored is None or not stored.isdisjoint(chains[name])
+            argument.update(use="inout" if is_written else "in", aliases=chains[name])
         elif name in outputs:
             argument["use"] = "out"
         elif name in inputs:
@@ -319,8 +322,17 @@ def read_kernel(
 ) -> Json:
     leaves = [leaf for node in scheduler_nodes for leaf in node.get_nodes()]
     names = {leaf.get_name() for leaf in leaves}
+    steps = [_step(facts, leaf, names) for leaf in leaves]
+    are_loops = all(hasattr(leaf, "_body") for leaf in leaves)  # and no template
+    stored = {
+        buffer
+        for step in steps
+        for write in step["writes"]
+        if write["is_stored"]
+        for buffer in (write["buffer"], write["real"])
+    }
     return {
         "kernel": kernel,
-        "arguments": _arguments(kernel_args),
-        "steps": [_step(facts, leaf, names) for leaf in leaves],
+        "arguments": _arguments(kernel_args, stored if are_loops else None),
+        "steps": steps,
     }

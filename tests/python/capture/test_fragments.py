@@ -1,8 +1,10 @@
 """For each program: every kernel has a fragment, every live output is checked by one, and the
 fragment run in torch gives what the recorded kernel object gives on the recorded inputs."""
 
+import fuseproof
 import programs
 import pytest
+import torch
 
 # inductor_random has another stream in eager than in a kernel; only the structure is compared.
 DRAWS_NUMBERS = {"dropout"}
@@ -59,3 +61,20 @@ def test_equal_sources_are_two_sites_with_their_own_inputs(run_captured):
     assert first.spec["arguments"][0]["value"] != second.spec["arguments"][0]["value"]
     assert first.spec["nodes"] != second.spec["nodes"]
     assert first.calls[0]["storages"] != second.calls[0]["storages"]
+
+
+def test_a_buffer_that_code_generation_no_longer_stores_is_an_input_and_no_output(tmp_path):
+    """Gradients of the later gates are computed from those before, in buffers of their own."""
+    cell = torch.nn.LSTMCell(16, 32)
+
+    def last_state(steps):
+        h = c = steps.new_zeros(4, 32)
+        for step in steps:
+            h, c = cell(step, (h, c))
+        return h
+
+    torch._dynamo.reset()
+    with fuseproof.capture(tmp_path / "run"):
+        torch.compile(last_state)(torch.randn(4, 4, 16)).sum().backward()
+    for result in fuseproof.check(tmp_path / "run"):
+        assert result.details["live_outputs"] == result.details["live_outputs_checked"] > 0
