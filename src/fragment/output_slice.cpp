@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "fragment/packed_weights.h"
+#include "graph/op_kinds.h"
 
 namespace fuseproof {
 namespace {
@@ -120,7 +121,26 @@ class OutputSlicer {
           fmt::format("an argument that cannot be recorded: {}, {}", node.name, problem->second));
     }
     slice_.calls.insert(position);
-    for_each_node_ref(node, [&](const NodeRef& ref) { need(ref.name); });
+    for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+      const auto* ref = std::get_if<NodeRef>(&node.arguments[i].value);
+      if (ref != nullptr && reads_layout_alone(node.target, i)) {
+        need_layout(ref->name);
+      } else {
+        for_each_node_ref(node.arguments[i], [&](const NodeRef& needed) { need(needed.name); });
+      }
+    }
+    for (const NamedArgument& keyword : node.keywords) {
+      for_each_node_ref(keyword.argument, [&](const NodeRef& needed) { need(needed.name); });
+    }
+  }
+
+  // The value itself where the kernel has it, else a tensor of its layout.
+  void need_layout(const std::string& name) {
+    const std::optional<std::size_t> position = lowered_.position(name);
+    const bool has_layout =
+        position && lowered_.at(*position).values.size() == 1 && lowered_.at(*position).values[0];
+    if (!has_layout || boundary_.input_for(name)) return need(name);
+    slice_.empties.insert(*position);
   }
 
   bool is_realised_elsewhere(const std::string& node) const {

@@ -20,10 +20,14 @@ struct Slice {
   std::map<std::size_t, FragmentInput> inputs;
   // Symbolic numbers: what computes them need not be in the fragment, the symbols' values tell.
   std::set<std::size_t> numbers;
-  // Tensors without elements or with open content (aten.empty) that stand in no argument: nobody
-  // computes or passes them.
+  // Tensors without elements, with open content (aten.empty), or of which only the layout counts,
+  // that stand in no argument: nobody computes or passes them.
   std::set<std::size_t> empties;
   std::string reason;  // why there is no slice; empty: there is one
+
+  bool has_value(std::size_t position) const {
+    return calls.contains(position) || constants.contains(position) || inputs.contains(position);
+  }
 };
 
 Slice slice_output(const LoweredGraph& lowered, const KernelBoundary& boundary,

@@ -247,6 +247,7 @@ class FragmentBuilder {
       fragment.graph.nodes.push_back(placeholder_of(lowered_.at(position)));
     }
     for (const std::size_t position : merged_.empties) {
+      if (merged_.has_value(position)) continue;
       fragment.graph.nodes.push_back(empty_tensor(lowered_.at(position)));
     }
     assemble_calls(std::move(loops.calls));

@@ -1,6 +1,7 @@
 #include "graph/op_kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <unordered_set>
 
@@ -156,6 +157,21 @@ const Names& reducing() {
   return kNames;
 }
 
+// By the argument's position.
+const std::array<Names, 2>& layout_readers() {
+  static const std::array<Names, 2> kNames = {
+      Names{"aten.empty_like", "aten.full_like", "aten.new_empty", "aten.new_full", "aten.new_ones",
+            "aten.new_zeros", "aten.ones_like", "aten.rand_like", "aten.randint_like",
+            "aten.randn_like", "aten.zeros_like"},
+      Names{"aten._adaptive_avg_pool2d_backward", "aten._adaptive_avg_pool3d_backward",
+            "aten.avg_pool2d_backward", "aten.avg_pool3d_backward",
+            "aten.max_pool2d_with_indices_backward", "aten.max_pool3d_with_indices_backward",
+            "aten.reflection_pad1d_backward", "aten.reflection_pad2d_backward",
+            "aten.reflection_pad3d_backward", "aten.replication_pad1d_backward",
+            "aten.replication_pad2d_backward", "aten.replication_pad3d_backward"}};
+  return kNames;
+}
+
 // Those of the scatter family add up under any arguments.
 const Names& accumulating() {
   static const Names kNames = {"aten.embedding_dense_backward", "aten.index_add", "aten.index_add_",
@@ -191,6 +207,11 @@ bool decides(const std::string& target) {
   // Division with rounding_mode floor or trunc.
   if (target == "aten.div.Tensor_mode" || target == "aten.div.Scalar_mode") return true;
   return deciding().contains(name_of(target));
+}
+
+bool reads_layout_alone(const std::string& target, std::size_t argument) {
+  const auto& readers = layout_readers();
+  return argument < readers.size() && readers[argument].contains(name_of(target));
 }
 
 bool accumulates_in_open_order(const Node& node) {

@@ -22,6 +22,10 @@ bool decides(const std::string& target);
 // The result depends on the order of the elements along the reduced dimensions by rounding alone.
 bool reduces(const std::string& target);
 
+// Whether an operator asks its tensor argument at that position for its layout alone (the shape
+// that a gradient is to have), and never for its elements.
+bool reads_layout_alone(const std::string& target, std::size_t argument);
+
 // These hang on a node's arguments too.
 
 // Adds up what falls on one place: scatter_add, index_add, index_put with accumulate=True.

@@ -222,6 +222,33 @@ TEST_CASE("a layout copy is checked against what it copies") {
   CHECK(calls(fragment).empty());
 }
 
+TEST_CASE("an operand of which the layout alone is read need not be an argument") {
+  GraphWriter graph;
+  graph.input("g").input("a").realised("mm", "aten.mm.default", {"a"}, "buf0");
+  graph.set("external_nodes", {"mm"});
+  graph.realised("pool", "aten.avg_pool2d_backward.default", {"g", "mm"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("in", "g").argument("out", "buf1").step({"g"}, "buf1", {"pool"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(fragment.failure.empty());
+  CHECK(inputs(fragment) == "g@0");
+  CHECK(outputs(fragment) == "pool@1");
+  REQUIRE(fragment.graph.find("mm") != nullptr);
+  CHECK(fragment.graph.find("mm")->target == "aten.empty_strided.default");
+}
+
+TEST_CASE("an operand that one call reads the layout of and another one the elements is an input") {
+  GraphWriter graph;
+  graph.input("x").realised("ones", "aten.ones_like.default", {"x"}, "buf0");
+  graph.realised("sin", "aten.sin.default", {"x"}, "buf1");
+  KernelWriter kernel;
+  kernel.argument("out", "buf0").argument("in", "x").argument("out", "buf1");
+  kernel.step({}, "buf0", {"ones"}).step({"x"}, "buf1", {"sin"});
+  const Fragment fragment = fragment_of(graph, kernel);
+  CHECK(inputs(fragment) == "x@1");
+  CHECK(calls(fragment) == "ones sin");
+}
+
 TEST_CASE("a layout copy of a part that no node stands for gets an input of its own") {
   GraphWriter graph;
   graph.input("weight", layout({8}, {1})).buffer("buf0");

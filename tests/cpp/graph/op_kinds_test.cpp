@@ -41,3 +41,10 @@ TEST_CASE("what adds up rounds, and what only puts values down does not") {
   CHECK(rounds(call("aten.mul.Tensor")));
   CHECK_FALSE(rounds(call("aten.floor.default")));
 }
+
+TEST_CASE("a gradient's shape comes from an operand whose elements nobody reads") {
+  CHECK(reads_layout_alone("aten.avg_pool2d_backward.default", 1));
+  CHECK_FALSE(reads_layout_alone("aten.avg_pool2d_backward.default", 0));
+  CHECK(reads_layout_alone("aten.ones_like.default", 0));
+  CHECK_FALSE(reads_layout_alone("aten.mul.Tensor", 1));
+}
