@@ -74,6 +74,33 @@ int declare(SlotTable& slots, const std::string& name) {
   return slots.count++;
 }
 
+// Comparisons with a number take place in the tensor's dtype: eager and kernels alike round the
+// number to it first, also where a run keeps half precision in wider floats.
+bool compares_with_number(const std::string& target) {
+  static const std::unordered_set<std::string> kTargets = {"aten.eq.Scalar", "aten.ne.Scalar",
+                                                           "aten.lt.Scalar", "aten.le.Scalar",
+                                                           "aten.gt.Scalar", "aten.ge.Scalar"};
+  return kTargets.contains(target);
+}
+
+double rounded_to(DType dtype, double number) {
+  const auto narrow = static_cast<float>(number);
+  if (dtype == DType::kBFloat16) return static_cast<c10::BFloat16>(narrow);
+  if (dtype == DType::kFloat16) return static_cast<c10::Half>(narrow);
+  return number;
+}
+
+Node with_rounded_number(const Graph& graph, Node node) {
+  if (!compares_with_number(node.target) || node.arguments.size() != 2) return node;
+  const auto* ref = std::get_if<NodeRef>(&node.arguments[0].value);
+  auto* number = std::get_if<double>(&node.arguments[1].value);
+  if (ref == nullptr || number == nullptr) return node;
+  const Node* tensor = graph.find(ref->name);
+  if (tensor == nullptr || tensor->values.size() != 1 || !tensor->values[0]) return node;
+  *number = rounded_to(tensor->values[0]->dtype, *number);
+  return node;
+}
+
 }  // namespace
 
 Program compile(const Graph& graph, const std::vector<std::string>& inputs,
@@ -98,7 +125,7 @@ Program compile(const Graph& graph, const std::vector<std::string>& inputs,
               .kernel = Kernel::resolve(node, python),
               .operands = {},
               .last_uses = {}};
-    step.operands = make_operands(node, step.kernel.schema(), slots);
+    step.operands = make_operands(with_rounded_number(graph, node), step.kernel.schema(), slots);
     step.result = declare(slots, node.name);
     program.steps.push_back(std::move(step));
   }
