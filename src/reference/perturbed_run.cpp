@@ -8,10 +8,13 @@
 #include <unordered_set>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randperm.h>
+#include <ATen/ops/where.h>
 
 #include "graph/op_kinds.h"
 #include "reference/accumulation.h"
@@ -57,7 +60,7 @@ class Disturber : public StepPolicy {
   explicit Disturber(std::uint64_t seed)
       : generator_(at::detail::createCPUGenerator(seed)),
         keeps_order_(seed % kInOrder == 0),
-        lanes_(kLanes[seed / kInOrder % std::size(kLanes)]) {}
+        shape_(shape_of(seed / kInOrder)) {}
 
   void execute(const Step& step, torch::jit::Stack& stack) override {
     move_halves(step, stack);
@@ -105,7 +108,8 @@ class Disturber : public StepPolicy {
   }
 
  private:
-  // With the addends in another order.
+  // With the addends in another order, and each sum moved by a rounding of its partial sums: few
+  // addends have few orders, and not each of them comes up.
   void accumulate(const Step& step, torch::jit::Stack& stack) {
     const std::optional<Addends> addends = addends_of(step, stack);
     if (!addends || keeps_order_ || !is_float(stack[0].toTensor())) {
@@ -114,14 +118,26 @@ class Disturber : public StepPolicy {
     }
     const at::Tensor before = stack[0].toTensor().clone();
     const at::Tensor order = reordered(at::arange(addends->places.size(0), at::kLong), 0);
-    const at::Tensor result = accumulated(
+    const at::Tensor sums = accumulated(
         before, {addends->places.index_select(0, order), addends->values.index_select(0, order)});
+    const at::Tensor result = moved_sums(sums, before, *addends);
     step.kernel.call(stack);
     if (writes_arguments(step)) {
       stack.back().toTensor().copy_(result);
     } else {
       replace(stack.back(), result);
     }
+  }
+
+  at::Tensor moved_sums(const at::Tensor& sums, const at::Tensor& before, const Addends& addends) {
+    const auto count = [](const at::Tensor& values) {
+      return values.ne(0).to(values.scalar_type());
+    };
+    const at::Tensor sizes = accumulated(before.abs(), {addends.places, addends.values.abs()});
+    const at::Tensor counts = accumulated(count(before), {addends.places, count(addends.values)});
+    const double unit = std::ldexp(1.0, -dtype_significand_bits(dtype_of(sums)));
+    const at::Tensor moves = steps(sums.numel()).view(sums.sizes()).mul(unit).mul(sizes);
+    return at::where(counts.gt(1), sums.add(moves).to(sums.scalar_type()), sums);
   }
 
   static bool is_float(const at::Tensor& tensor) {
@@ -180,18 +196,19 @@ class Disturber : public StepPolicy {
     const int bits = dtype_significand_bits(dtype_of(tensor));
     const at::ScalarType wide =
         bits > 24 ? at::ScalarType(at::kDouble) : at::ScalarType(at::kFloat);
-    const at::Tensor factors = signs(tensor.numel()).to(wide).mul(step).add(1).view(tensor.sizes());
+    const at::Tensor factors = steps(tensor.numel()).to(wide).mul(step).add(1).view(tensor.sizes());
     return restrided(tensor.to(wide).mul(factors).to(tensor.scalar_type()), tensor.strides());
   }
 
-  // +1 and -1 at random: one pattern of a prime length, begun at a random place and repeated. Fresh
-  // numbers for each element of a large tensor would cost more than the run.
-  at::Tensor signs(std::int64_t count) {
+  // Steps up and down at random, of 0.25 to 1.25 and never of one size, so that two in a row do not
+  // cancel: one pattern of a prime length, begun at a random place and repeated. Fresh numbers for
+  // each element of a large tensor would cost more than the run.
+  at::Tensor steps(std::int64_t count) {
     constexpr std::int64_t kPeriod = 65521;
     if (!pattern_.defined()) {
-      pattern_ = at::randint(0, 2, {kPeriod}, generator_, at::TensorOptions().dtype(at::kFloat))
-                     .mul(2)
-                     .sub(1);
+      const at::TensorOptions options = at::TensorOptions().dtype(at::kFloat);
+      const at::Tensor signs = at::randint(0, 2, {kPeriod}, generator_, options).mul(2).sub(1);
+      pattern_ = at::rand({kPeriod}, generator_, options).add(0.25).mul(signs);
     }
     const at::Tensor begin =
         at::randint(0, kPeriod, {1}, generator_, at::TensorOptions().dtype(at::kLong));
@@ -281,7 +298,7 @@ class Disturber : public StepPolicy {
     std::vector<std::int64_t> front(dims.size());
     for (std::size_t i = 0; i < front.size(); ++i) front[i] = static_cast<std::int64_t>(i);
     const at::Tensor rows = input.to(dtype).movedim(dims, front);
-    const at::Tensor sum = sequential_sum(rows.reshape({count, rows.numel() / count}), lanes_);
+    const at::Tensor sum = sequential_sum(rows.reshape({count, rows.numel() / count}), shape_);
     return is_mean ? sum.div(count) : sum;
   }
 
@@ -319,16 +336,21 @@ class Disturber : public StepPolicy {
     replace(mean, before.to(at::kDouble).add(steps.mul(distance).mul(std::ldexp(1.0, -bits))));
   }
 
-  // Every so many runs the elements stay in their order: data that begin with one sign and end with
+  // Every second run the elements stay in their order: data that begin with one sign and end with
   // the other have larger partial sums, and errors, that way than in any order at random.
-  static constexpr std::uint64_t kInOrder = 3;
-  // Columns are summed in one lane, rows in as many as a vector has.
-  static constexpr std::int64_t kLanes[] = {1, 8, 16, 32};
+  static constexpr std::uint64_t kInOrder = 2;
+
+  // Columns are summed in one lane, rows in as many as a vector has, by one thread or by all.
+  static SumShape shape_of(std::uint64_t number) {
+    const std::int64_t threads = at::get_num_threads();
+    const SumShape shapes[] = {{1, 1}, {1, threads}, {8, 1}, {16, 1}, {16, threads}, {32, 1}};
+    return shapes[number % std::size(shapes)];
+  }
 
   at::Generator generator_;
   bool keeps_order_;
-  std::int64_t lanes_;
-  at::Tensor pattern_;                      // of signs()
+  SumShape shape_;
+  at::Tensor pattern_;                      // of steps()
   std::unordered_map<int, int> half_bits_;  // significand bits, by the slot of the value
 };
 

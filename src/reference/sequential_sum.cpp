@@ -40,15 +40,26 @@ at::Tensor sum_in_one_lane(const at::Tensor& packed) {
   return run_sums.sum(0);
 }
 
-}  // namespace
-
-at::Tensor sequential_sum(const at::Tensor& rows, std::int64_t lanes) {
-  const at::Tensor packed = rows.contiguous();
+// packed: contiguous.
+at::Tensor sum_in_lanes(const at::Tensor& packed, std::int64_t lanes) {
   const std::int64_t count = packed.size(0), width = packed.size(1), depth = count / lanes;
   const at::Tensor in_lanes = packed.narrow(0, 0, depth * lanes).view({depth, lanes * width});
   const at::Tensor lane_sums = sum_in_one_lane(in_lanes).view({lanes, width});
   const at::Tensor rest = sum_in_one_lane(packed.narrow(0, depth * lanes, count % lanes));
   return sum_in_one_lane(lane_sums).add(rest);
+}
+
+}  // namespace
+
+at::Tensor sequential_sum(const at::Tensor& rows, const SumShape& shape) {
+  const at::Tensor packed = rows.contiguous();
+  const std::int64_t count = packed.size(0);
+  const std::int64_t part = std::max<std::int64_t>((count + shape.parts - 1) / shape.parts, 1);
+  at::Tensor sum = at::zeros({packed.size(1)}, packed.options());
+  for (std::int64_t begin = 0; begin < count; begin += part) {
+    sum.add_(sum_in_lanes(packed.narrow(0, begin, std::min(part, count - begin)), shape.lanes));
+  }
+  return sum;
 }
 
 }  // namespace fuseproof

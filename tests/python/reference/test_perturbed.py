@@ -105,6 +105,18 @@ def test_equal_addends_in_a_long_column_err_as_runs_of_two_chunks_do(worker):
     assert bool((error <= 4 * envelope).all())
 
 
+def test_columns_that_threads_share_err_as_the_parts_of_each_do(worker):
+    """Both halves cancel to sums of one size; what is left of the two is small."""
+    half = randn(3000, 64)
+    values = torch.cat([half + 100, -half.flip(0) - 100 + 1e-3 * randn(3000, 64)])
+    build = GraphBuilder()
+    build.output(build.call(aten.sum.dim_IntList, build.input(values), [0]))
+    _, (envelope,), _ = spread(worker, build)
+    first, second = (torch.tensor(in_float32(part)) for part in values.split(3000))
+    error = ((first + second).double() - values.double().sum(0)).abs()
+    assert bool((error <= 4 * envelope).all())
+
+
 @pytest.mark.parametrize("lanes", [8, 16, 32])
 def test_equal_addends_in_a_lane_of_a_vector_err_as_that_lane_does(worker, lanes):
     values = randn(64).repeat(4096)
