@@ -73,7 +73,9 @@ enum class ReferenceMode : std::uint8_t {
   // tensors, the lowest and the highest value seen. They part where a decision hangs on rounding.
   kSpan,
   // With half-precision floats kept in float32 from op to op, each output rounded to its own dtype
-  // at the end: what fusion by design makes of the fragment.
+  // at the end: what fusion by design makes of the fragment. For each output two tensors: of a run
+  // that rounds nothing before the end, and of one in which whoever uses an output finds it
+  // rounded, as loops do that load what an earlier one has stored.
   kUnrounded,
   // For each output one bool tensor: the elements that hang on something that PyTorch leaves open.
   kOpen,
@@ -85,8 +87,8 @@ struct ReferenceOutput {
 };
 
 struct ReferenceRun {
-  // One for each checked output of the fragment, in its order (kSpan: two);
-  // none when `exception` is set.
+  // One for each checked output of the fragment, in its order (kSpan, kUnrounded: two); none when
+  // `exception` is set.
   std::vector<ReferenceOutput> outputs;
   std::string exception;  // the op's own error text, with the node's name
   // kFloat64: why there is no float64 opinion ("aten._fft_c2c has no float64 form"); else empty.

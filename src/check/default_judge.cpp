@@ -85,14 +85,15 @@ Judgement DefaultJudge::explained_by_decisions(const OutputEvidence& evidence,
 std::optional<Judgement> DefaultJudge::explained_by_rounding(const OutputEvidence& evidence,
                                                              const Judgement& judgement) {
   if (!sides_.rounds_to_half_between) return std::nullopt;
-  const OutputSide unrounded = sides_.unrounded();
-  if (unrounded.layout.dtype != evidence.eager.dtype ||
-      unrounded.packed.size() != evidence.eager.bytes.size()) {
-    return std::nullopt;
-  }
-  OutputEvidence other = evidence;
-  other.eager = unrounded.view();
-  if (judge(other).verdict != Verdict::kMatch) return std::nullopt;
+  const std::vector<OutputSide> unrounded = sides_.unrounded();
+  const auto matches = [&](const OutputSide& side) {
+    if (side.layout.dtype != evidence.eager.dtype) return false;
+    if (side.packed.size() != evidence.eager.bytes.size()) return false;
+    OutputEvidence other = evidence;
+    other.eager = side.view();
+    return judge(other).verdict == Verdict::kMatch;
+  };
+  if (std::ranges::none_of(unrounded, matches)) return std::nullopt;
   return Judgement{Verdict::kPrecisionCasts, judgement.difference,
                    "the kernel keeps float32 between ops where eager rounds to half precision; the "
                    "fragment without that rounding gives what the kernel gives",

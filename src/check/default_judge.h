@@ -40,8 +40,9 @@ struct OutputSides {
     std::vector<double> low, high;
   };
   std::function<FreeSpan()> span;
-  // What eager would give without half-precision rounding between ops; empty when there is none.
-  std::function<OutputSide()> unrounded;
+  // What eager would give without half-precision rounding between ops, one side for each way in
+  // which fused code leaves it out; empty when there is none.
+  std::function<std::vector<OutputSide>()> unrounded;
   // The elements that hang on what PyTorch leaves open, a byte for each, and the sentences that
   // leave it open; empty when there are none.
   struct Open {

@@ -50,9 +50,10 @@ OutputSides::FreeSpan Opinions::span(std::size_t output) {
   return {opinion.numbers(2 * opinion.position), opinion.numbers(2 * opinion.position + 1)};
 }
 
-OutputSide Opinions::unrounded(std::size_t output) {
+std::vector<OutputSide> Opinions::unrounded(std::size_t output) {
   const Opinion opinion = of(output, ReferenceMode::kUnrounded);
-  return opinion.run().exception.empty() ? opinion.side() : OutputSide();
+  if (!opinion.run().exception.empty()) return {};
+  return {opinion.side(2 * opinion.position), opinion.side(2 * opinion.position + 1)};
 }
 
 OutputSides::Open Opinions::open(std::size_t output) {

@@ -35,7 +35,7 @@ class Opinions {
   OutputSides::Exact exact(std::size_t output);
   std::vector<double> envelope(std::size_t output);
   OutputSides::FreeSpan span(std::size_t output);
-  OutputSide unrounded(std::size_t output);
+  std::vector<OutputSide> unrounded(std::size_t output);
   OutputSides::Open open(std::size_t output);
 
  private:
@@ -48,7 +48,7 @@ class Opinions {
   // What a mode says of one output.
   struct Opinion {
     const ReferenceResult* result;
-    std::size_t position;  // among the run's outputs (kSpan: twice that)
+    std::size_t position;  // among the run's outputs (kSpan, kUnrounded: twice that)
 
     const ReferenceRun& run() const { return result->runs.at(0); }
     OutputSide side(std::size_t index) const;

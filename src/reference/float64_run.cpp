@@ -79,6 +79,10 @@ IValue widened_value(const IValue& native, Widening widening) {
   return native;
 }
 
+at::Tensor rounded_value(const at::Tensor& wide, at::ScalarType dtype) {
+  return restrided(wide.to(dtype).to(wide.scalar_type()), wide.strides());
+}
+
 // What the step's kernel may write to.
 struct Mutation {
   bool writes_inexact = false;
@@ -221,7 +225,8 @@ Float64Run run_in_float64(const Program& program, Environment& native, Environme
   return result;
 }
 
-void run_free(const Program& program, Environment& wide, Widening widening, Progress* progress) {
+void run_free(const Program& program, Environment& wide, Widening widening,
+              const RoundedSlots& rounded, Progress* progress) {
   std::optional<Float64Default> guard;
   if (widening == Widening::kFloat64) guard.emplace();
   NativePolicy policy;
@@ -237,6 +242,9 @@ void run_free(const Program& program, Environment& wide, Widening widening, Prog
     }
     if (step.kernel.draws_random_numbers()) {
       wide[step.result] = widened_value(wide[step.result], widening);
+    }
+    if (const auto found = rounded.find(step.result); found != rounded.end()) {
+      wide[step.result] = rounded_value(wide[step.result].toTensor(), found->second);
     }
     wide.free_last_uses(step);
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "reference/interpreter.h"
 
@@ -25,9 +26,13 @@ struct Float64Run {
 Float64Run run_in_float64(const Program& program, Environment& native, Environment& wide,
                           StepPolicy& policy, Progress* progress);
 
+// Values that a run rounds to a dtype of their own, and then keeps as wide as the others.
+using RoundedSlots = std::unordered_map<int, at::ScalarType>;
+
 // The program on widened inputs alone, with decisions of its own. Throws StepFailure, also for a
 // program that draws from the generator or reads the bits of floats; what is drawn from a seed is
 // the native draw, widened.
-void run_free(const Program& program, Environment& wide, Widening widening, Progress* progress);
+void run_free(const Program& program, Environment& wide, Widening widening,
+              const RoundedSlots& rounded, Progress* progress);
 
 }  // namespace fuseproof

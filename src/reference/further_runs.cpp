@@ -50,7 +50,7 @@ void draw_in_float64(const FragmentRun& run, const SampleVisitor& visit) {
   Environment wide(run.program, run.call.symbols);
   inputs.bind_widened(run.program, wide, Widening::kFloat64);
   try {
-    run_free(run.program, wide, Widening::kFloat64, run.progress);
+    run_free(run.program, wide, Widening::kFloat64, {}, run.progress);
   } catch (const StepFailure& failure) {
     if (failure.cause == StepFailure::Cause::kOutOfMemory) throw;
     return;
@@ -67,6 +67,25 @@ std::vector<at::Tensor> outputs_of(const FragmentRun& run, StepPolicy& policy) {
   std::vector<at::Tensor> outputs = output_tensors(run, environment);
   for (at::Tensor& output : outputs) output = output.clone();
   return outputs;
+}
+
+// With half precision kept in float32, but for what is to be rounded.
+std::vector<at::Tensor> outputs_in_float32(const FragmentRun& run, const RoundedSlots& rounded) {
+  CallInputs inputs(run.fragment, run.call, run.inputs);
+  Environment wide(run.program, run.call.symbols);
+  inputs.bind_widened(run.program, wide, Widening::kHalvesToFloat32);
+  run_free(run.program, wide, Widening::kHalvesToFloat32, rounded, run.progress);
+  return output_tensors(run, wide);
+}
+
+// The outputs in half precision, of a native run.
+RoundedSlots slots_of_halves(const FragmentRun& run, const std::vector<at::Tensor>& native) {
+  RoundedSlots slots;
+  for (std::size_t i = 0; i < native.size(); ++i) {
+    const at::ScalarType dtype = native[i].scalar_type();
+    if (widened(dtype, Widening::kHalvesToFloat32) != dtype) slots[run.program.outputs[i]] = dtype;
+  }
+  return slots;
 }
 
 // Where the elements of two tensors differ; NaN equals NaN.
@@ -132,14 +151,12 @@ Computed compute_span(const FragmentRun& run) {
 Computed compute_unrounded(const FragmentRun& run) {
   NativePolicy policy;
   const std::vector<at::Tensor> native = outputs_of(run, policy);
-  CallInputs inputs(run.fragment, run.call, run.inputs);
-  Environment wide(run.program, run.call.symbols);
-  inputs.bind_widened(run.program, wide, Widening::kHalvesToFloat32);
-  run_free(run.program, wide, Widening::kHalvesToFloat32, run.progress);
+  const std::vector<at::Tensor> free = outputs_in_float32(run, {});
+  const std::vector<at::Tensor> stored = outputs_in_float32(run, slots_of_halves(run, native));
   Computed computed;
-  computed.outputs = output_tensors(run, wide);
   for (std::size_t i = 0; i < native.size(); ++i) {
-    computed.outputs[i] = computed.outputs[i].to(native[i].scalar_type());
+    computed.outputs.push_back(free[i].to(native[i].scalar_type()));
+    computed.outputs.push_back(stored[i].to(native[i].scalar_type()));
   }
   return computed;
 }

@@ -17,7 +17,7 @@ struct Case {
   std::string no_oracle = "";
   std::vector<double> envelope = {};
   OutputSides::FreeSpan span = {};
-  std::vector<float> unrounded = {};  // without half-precision rounding; empty: it has none
+  std::vector<std::vector<float>> unrounded = {};  // without half-precision rounding, each way
   OutputSides::Open open = {};
 };
 
@@ -51,7 +51,11 @@ Judged judged(const Case& given) {
                               },
                           .unrounded =
                               [&] {
-                                return OutputSide{layout, bytes_of(given.unrounded)};
+                                std::vector<OutputSide> ways;
+                                for (const std::vector<float>& values : given.unrounded) {
+                                  ways.push_back({layout, bytes_of(values)});
+                                }
+                                return ways;
                               },
                           .open = [&] { return given.open; },
                           .rounds_to_half_between = !given.unrounded.empty()};
@@ -124,16 +128,25 @@ TEST_CASE("an integer that free runs give too is a decision that rounding moved"
 
 TEST_CASE(
     "a kernel that gives what the fragment gives without half-precision rounding is by design") {
-  const Judged result = judged(
-      {.sides = Sides::floats({300, 2}, {INFINITY, 2}), .exact = {300, 2}, .unrounded = {300, 2}});
+  const Judged result = judged({.sides = Sides::floats({300, 2}, {INFINITY, 2}),
+                                .exact = {300, 2},
+                                .unrounded = {{300, 2}}});
   CHECK(result.judgement.verdict == Verdict::kPrecisionCasts);
   CHECK(result.judgement.difference == DifferenceKind::kInf);
   CHECK(result.judgement.worst_element == 0);
 }
 
+TEST_CASE("one of the ways to leave half-precision rounding out is enough") {
+  const Judged result = judged({.sides = Sides::floats({300, 2}, {INFINITY, 2}),
+                                .exact = {300, 2},
+                                .unrounded = {{310, 2}, {300, 2}}});
+  CHECK(result.judgement.verdict == Verdict::kPrecisionCasts);
+}
+
 TEST_CASE("a kernel that is wrong without half-precision rounding too stays wrong") {
-  const Judged result = judged(
-      {.sides = Sides::floats({310, 2}, {INFINITY, 2}), .exact = {300, 2}, .unrounded = {300, 2}});
+  const Judged result = judged({.sides = Sides::floats({310, 2}, {INFINITY, 2}),
+                                .exact = {300, 2},
+                                .unrounded = {{300, 2}}});
   CHECK(result.judgement.verdict == Verdict::kKernelWrong);
 }
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from reference_checks import GraphBuilder, same_bits
+from reference_graphs import layout_json
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -19,7 +20,7 @@ def test_without_rounding_halves_are_float32_from_op_to_op(worker):
     x = build.input(torch.tensor([300.0, 3.1, -0.7], dtype=torch.float16))
     y = build.input(torch.tensor([300.0, 1.3, 1e-3], dtype=torch.float16))
     build.output(build.call(aten.div.Tensor, build.call(aten.mul.Tensor, x, y), y))
-    (unrounded,) = outputs(worker, build, "unrounded")
+    unrounded, _ = outputs(worker, build, "unrounded")
     wide = [value.float() for value in build.values]
     same_bits(unrounded, (wide[0] * wide[1] / wide[1]).half())
 
@@ -29,8 +30,22 @@ def test_without_rounding_a_cast_to_half_and_back_keeps_the_value(worker):
     x = build.input(torch.tensor([1e6, 0.1]))
     half = build.call(prims.convert_element_type.default, x, torch.float16)
     build.output(build.call(prims.convert_element_type.default, half, torch.float32))
-    (unrounded,) = outputs(worker, build, "unrounded")
+    unrounded, _ = outputs(worker, build, "unrounded")
     same_bits(unrounded, torch.tensor([1e6, 0.1]))
+
+
+def test_whoever_uses_what_a_kernel_has_stored_in_half_precision_finds_it_rounded(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([300.0, 3.1, -0.7], dtype=torch.bfloat16))
+    stored = build.call(aten.mul.Tensor, build.call(aten.exp.default, x), 1.7)
+    build.output(stored)
+    build.output(build.call(aten.mul.Tensor, build.call(aten.mul.Tensor, stored, 1.3), 1.1))
+    first, first_stored, free, after_store = outputs(worker, build, "unrounded")
+    product = build.values[0].float().exp() * 1.7
+    same_bits(first, product.bfloat16())
+    same_bits(first_stored, product.bfloat16())
+    same_bits(free, (product * 1.3 * 1.1).bfloat16())
+    same_bits(after_store, (product.bfloat16().float() * 1.3 * 1.1).bfloat16())
 
 
 def test_without_halves_the_unrounded_run_is_the_native_one(worker):
@@ -38,6 +53,18 @@ def test_without_halves_the_unrounded_run_is_the_native_one(worker):
     x = build.input(torch.linspace(-3, 3, 100, dtype=torch.float64))
     build.output(build.call(aten.exp.default, x))
     same_bits(outputs(worker, build, "unrounded")[0], outputs(worker, build, "native")[0])
+
+
+def test_a_number_that_halves_are_compared_with_is_rounded_as_they_are(worker):
+    build = GraphBuilder()
+    x = build.input(torch.tensor([0.1, 0.0996, 0.1006], dtype=torch.bfloat16))
+    build.output(build.call(aten.gt.Scalar, x, 0.1))
+    fragment = build.fragment()
+    fragment["graph"]["nodes"][0]["values"] = [layout_json(build.values[0])]
+    expected = build.values[0] > torch.tensor(0.1, dtype=torch.bfloat16)
+    native, unrounded = worker.run(fragment, build.values, modes=["native", "unrounded"])
+    for result in native.outputs + unrounded.outputs:
+        same_bits(result, expected)
 
 
 def test_casts_of_floats_that_do_not_fit_are_open(worker):
