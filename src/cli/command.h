@@ -23,6 +23,7 @@ Command add_check_command(CLI::App& parser);
 Command add_env_command(CLI::App& parser);
 // `marked`: what follows the first `--` of the command line, and that word itself; or nothing.
 Command add_run_command(CLI::App& parser, const std::vector<std::string>& marked);
+Command add_scripts_command(CLI::App& parser);
 Command add_show_command(CLI::App& parser);
 
 // Options of every command that checks.

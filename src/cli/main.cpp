@@ -41,7 +41,8 @@ int main_or_throw(std::vector<std::string> words) {
   parser.require_subcommand(1);
   parser.set_version_flag("--version", fmt::format("fuseproof {}", version()));
   const std::array commands = {add_run_command(parser, marked), add_check_command(parser),
-                               add_show_command(parser), add_env_command(parser)};
+                               add_show_command(parser), add_scripts_command(parser),
+                               add_env_command(parser)};
   parser.footer(
       "Example:\n"
       "  fuseproof run train.py --steps 3    capture the script's kernels, then check them\n\n"

@@ -20,6 +20,9 @@ void bind_check(nanobind::module_& module);
 // GraphReference.
 void bind_reference(nanobind::module_& module);
 
+// What benchmark.py scripts are written and run with.
+void bind_scripts(nanobind::module_& module);
+
 // NodeChannel, of the Python worker.
 void bind_node_channel(nanobind::module_& module);
 

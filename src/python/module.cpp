@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
   fuseproof::python::bind_check(module);
   fuseproof::python::bind_reference(module);
   fuseproof::python::bind_node_channel(module);
+  fuseproof::python::bind_scripts(module);
 }

@@ -1,6 +1,7 @@
 #include "verdict/cann.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compare/positions.h"
 
@@ -44,6 +45,11 @@ std::string remarks(const Metrics& metrics, const CannThresholds& thresholds) {
   return text;
 }
 
+// "float32[8, 16]".
+std::string text_of(const ShapedTensor& tensor) {
+  return fmt::format("{}[{}]", dtype_name(tensor.packed.dtype), fmt::join(tensor.shape, ", "));
+}
+
 }  // namespace
 
 CannResult judge_cann(const std::string& name, const OutputEvidence& evidence,
@@ -73,6 +79,22 @@ CannResult judge_cann(const std::string& name, const OutputEvidence& evidence,
   if (passes) return {{}, std::move(line)};
   return {wrong(evidence, DifferenceKind::kValue, metrics.max_abs_index, metrics_text(metrics)),
           std::move(line)};
+}
+
+CannResult judge_cann(const std::string& name, const ShapedTensor& expected,
+                      const ShapedTensor& actual, const CannThresholds& thresholds) {
+  const bool is_same_dtype = expected.packed.dtype == actual.packed.dtype;
+  if (is_same_dtype && expected.shape == actual.shape) {
+    OutputEvidence evidence;
+    evidence.kernel = actual.packed;
+    evidence.eager = expected.packed;
+    return judge_cann(name, evidence, thresholds);
+  }
+  std::string problem =
+      fmt::format("{} was expected, and it is {}", text_of(expected), text_of(actual));
+  std::string line = fmt::format("output:{} precision FAILED: {}", name, problem);
+  const DifferenceKind kind = is_same_dtype ? DifferenceKind::kShape : DifferenceKind::kDtype;
+  return {{Verdict::kKernelWrong, kind, std::move(problem), std::nullopt}, std::move(line)};
 }
 
 }  // namespace fuseproof

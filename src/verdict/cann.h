@@ -3,7 +3,9 @@
 // that gets one element in a hundred wrong); the default profile is the one that finds faults.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compare/metrics.h"
 #include "verdict/evidence.h"
@@ -27,5 +29,13 @@ struct CannResult {
 // Both sides must have the same dtype and count. Integers and bools must be equal.
 CannResult judge_cann(const std::string& name, const OutputEvidence& evidence,
                       const CannThresholds& thresholds);
+
+struct ShapedTensor {
+  std::vector<std::int64_t> shape;
+  Packed packed;
+};
+// The same for two tensors of which nothing is known yet: another dtype or shape is a failure too.
+CannResult judge_cann(const std::string& name, const ShapedTensor& expected,
+                      const ShapedTensor& actual, const CannThresholds& thresholds);
 
 }  // namespace fuseproof

@@ -1,0 +1,15 @@
+// Writes a benchmark.py. Sees the specification alone; the frame of the script is
+// templates/benchmark.py.mustache.
+#pragma once
+
+#include <string>
+
+#include "scripts/benchmark_spec.h"
+
+namespace fuseproof {
+
+// The whole script. It has an eager function, --check, --bench and --check-artifact when the
+// specification has a precision context, and none of them otherwise.
+std::string benchmark_script(const BenchmarkSpec& spec);
+
+}  // namespace fuseproof
