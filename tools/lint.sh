@@ -50,6 +50,7 @@ case ${1:-all} in
   tidy) lint_tidy ;;
   tidy-torch) lint_tidy_torch ;;
   python) lint_python ;;
-  all) lint_format && lint_python && lint_tidy ;;
+  # Apart: bash forgets `set -e` in a function that `&&` follows.
+  all) lint_format; lint_python; lint_tidy ;;
   *) echo "usage: tools/lint.sh [format|tidy|tidy-torch|python]" >&2; exit 2 ;;
 esac

@@ -1,4 +1,4 @@
-"""What every benchmark.py has in common (docs/scripts.md). The scripts import it; programs need not.
+"""What every benchmark.py has in common. The scripts import it; programs need not.
 
 A script brings data: an eager function, what it and the kernel are called with, and what the kernel
 is built from. Comparing, building, calling and writing of tables is done in C++.
@@ -7,7 +7,6 @@ is built from. Comparing, building, calling and writing of tables is done in C++
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
