@@ -67,10 +67,14 @@ class SideTally {
   std::uint64_t count_ = 0;
 };
 
+double granted_at(double last_place, const ErrorTolerance& tolerance) {
+  return std::max(tolerance.ulps * last_place, tolerance.absolute);
+}
+
 double bound_at(double last_place, double envelope, const ErrorTolerance& tolerance) {
   const double spread = std::isnan(envelope) ? std::numeric_limits<double>::infinity() : envelope;
   const double widened = spread == 0 ? 0 : tolerance.envelope_factor * spread;
-  return std::max(tolerance.ulps * last_place, tolerance.absolute) + widened;
+  return granted_at(last_place, tolerance) + widened;
 }
 
 // By how much a value exceeds its bound; not positive when it does not.
@@ -100,7 +104,7 @@ template <class Format>
 Errors compare_as(const std::byte* kernel, const std::byte* eager, std::span<const double> exact,
                   std::span<const double> envelope, const ErrorTolerance& tolerance) {
   Errors errors;
-  SideTally kernel_tally, eager_tally;
+  SideTally kernel_tally, eager_tally, granted_tally;
   double worst = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const auto kernel_bits = formats::load<Format>(kernel, i);
@@ -113,6 +117,7 @@ Errors compare_as(const std::byte* kernel, const std::byte* eager, std::span<con
       const double value = Format::value(exact_bits);
       kernel_tally.add(i, std::fabs(Format::value(kernel_bits) - value), last_place);
       eager_tally.add(i, std::fabs(Format::value(eager_bits) - value), last_place);
+      granted_tally.add(i, granted_at(last_place, tolerance), last_place);
     }
 
     if (has_wrong_zero<Format>(kernel_bits, eager_bits, exact_bits) && errors.zero_signs++ == 0) {
@@ -131,6 +136,7 @@ Errors compare_as(const std::byte* kernel, const std::byte* eager, std::span<con
   }
   errors.kernel = kernel_tally.finish();
   errors.eager = eager_tally.finish();
+  errors.granted_rms = granted_tally.finish().rms;
   return errors;
 }
 

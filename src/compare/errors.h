@@ -38,6 +38,8 @@ struct Errors {
   std::uint64_t first_violation = 0;
   std::uint64_t worst_violation = 0;  // largest excess over its bound; NaN and Inf exceed any
   std::uint64_t eager_violations = 0;
+  // max(ulps·last_place, absolute), root mean square over the parts that the sides' errors are of.
+  double granted_rms = 0;
   // Zeros of the kernel with another sign than eager's and exact's.
   std::uint64_t zero_signs = 0;
   std::uint64_t first_zero_sign = 0;

@@ -65,7 +65,10 @@ double root_mean_square(std::span<const double> values) {
 bool has_moderate_rms(const OutputEvidence& evidence, const Errors& errors,
                       const DefaultProfile& profile) {
   if (evidence.exact.size() < profile.rms_elements) return true;
-  if (is_half(evidence)) return errors.kernel.rms <= profile.half_rms_factor * errors.eager.rms;
+  if (is_half(evidence)) {
+    return errors.kernel.rms <=
+           std::max(profile.half_rms_factor * errors.eager.rms, errors.granted_rms);
+  }
   return errors.kernel.rms <= profile.rms_factor * root_mean_square(evidence.envelope);
 }
 

@@ -36,7 +36,8 @@ struct DefaultProfile {
   double half_envelope_factor = 2;
   // Where the envelope is what lets a kernel through, its errors as a whole (root mean square) must
   // not be larger than this multiple of the envelope's half-widths; in half precision, of eager's
-  // errors, which are larger than a kernel's. From so many elements on that a mean says something.
+  // errors, which are larger than a kernel's, or than what is granted without an envelope, since
+  // eager may make none at all. From so many elements on that a mean says something.
   double rms_factor = 3;
   double half_rms_factor = 3;
   std::uint64_t rms_elements = 64;

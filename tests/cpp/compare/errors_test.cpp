@@ -70,6 +70,12 @@ TEST_CASE("the absolute tolerance is a floor under the ulps, not added to them")
   CHECK(errors_of({1024 + 4 * 1024 * kStep}, {1024}, {1024}, {}, tolerance).violations == 0);
 }
 
+TEST_CASE("what is granted without the envelope is told as a whole") {
+  // 4 last places at 1 and at 2: root mean square of 4 and 8 steps. The NaN counts for nothing.
+  const Errors found = errors_of({1, 2, kNanF}, {1, 2, 1}, {1, 2, 1}, {1, 1, 1});
+  CHECK(found.granted_rms == doctest::Approx(std::sqrt(40.0) * kStep));
+}
+
 TEST_CASE("an unbounded envelope lets finite values through, but no NaN") {
   for (const double spread : {kInf, kNan}) {
     CHECK(errors_of({5}, {1}, {1}, {spread}).violations == 0);

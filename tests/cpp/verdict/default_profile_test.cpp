@@ -140,6 +140,28 @@ TEST_CASE("an envelope does not let a kernel through whose errors as a whole are
   CHECK(judged(1.00035F) == Verdict::kKernelWrong);
 }
 
+TEST_CASE("in half precision an eager without errors does not make a single small one too large") {
+  // 0x3f80 is 1 in bfloat16, 0x3580 is 2^-20; the envelope explains what cancelled there.
+  std::vector<std::uint16_t> eager(100, 0x3f80);
+  std::vector<double> exact(100, 1);
+  const auto judged = [&](const std::vector<std::uint16_t>& kernel, double spread) {
+    const Sides sides{DType::kBFloat16, bytes_of(kernel), bytes_of(eager), exact};
+    const std::vector<double> envelope(100, spread);
+    OutputEvidence evidence = sides.evidence();
+    evidence.envelope = envelope;
+    return judge_with_opinion(evidence, kProfile).verdict;
+  };
+  // Four last places everywhere are a fault, whatever the envelope says of each.
+  CHECK(judged(std::vector<std::uint16_t>(100, 0x3f84), 0.1) == Verdict::kKernelWrong);
+
+  eager[0] = 0x3580;
+  exact[0] = 0x1p-20;
+  std::vector<std::uint16_t> kernel = eager;
+  kernel[0] = 0x35a0;  // 1.25 · 2^-20
+  CHECK(judged(kernel, 0x1p-22) == Verdict::kMatch);
+  CHECK(judged(kernel, 0x1p-25) == Verdict::kKernelWrong);
+}
+
 TEST_CASE("an element that a free run puts there is a decision, another one is a fault") {
   const auto sides = Sides::integers({1, 7, 3}, {1, 2, 3});
   const std::vector<double> low = {1, 2, 3};
