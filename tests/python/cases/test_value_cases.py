@@ -45,7 +45,8 @@ def test_the_verdict_of_a_case_is_the_right_one(name, tmp_path):
     results = fuseproof.check(tmp_path / "run")
     assert results, "nothing was captured"
     allowed = set(case.verdicts)
-    if not HAS_AVX512 and (name in DESTRUCTIVE or not difference_shows(case)):
+    may_be_healthy = "match" not in allowed and not HAS_AVX512
+    if may_be_healthy and (name in DESTRUCTIVE or not difference_shows(case)):
         allowed.add("match")
     found = {result.verdict for result in results if result.verdict != "match"} or {"match"}
     assert found <= allowed, [(r.kernel, r.verdict, r.difference, r.message) for r in results]
