@@ -163,7 +163,7 @@ PythonExpression python_expression(const Json& value) {
 std::string python_statement(std::size_t indent, const std::string& before,
                              const PythonExpression& expression) {
   if (expression.is_leaf()) return before + expression.head;
-  const std::string line = before + flat(expression);
+  std::string line = before + flat(expression);
   const bool is_short = indent + line.size() <= kPythonColumns;
   if (expression.elements.empty() || (is_short && !has_line_feed(expression))) return line;
   return broken(indent, before, expression);
