@@ -1,7 +1,7 @@
 """What every benchmark.py has in common. The scripts import it; programs need not.
 
 A script brings data: an eager function, what it and the kernel are called with, and what the kernel
-is built from. Comparing, building, calling and writing of tables is done in C++.
+is built from. Outputs are compared in C++.
 """
 
 from __future__ import annotations
@@ -9,18 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from fuseproof import _core
 
-Json = dict[str, Any]
-
-_SEED = 0  # of random inputs: each mode of a script, and each start, sees the same ones
-_CORE = str(Path(_core.__file__).parent / "bin" / "fuseproof")
+_SEED = 0  # of random inputs: both sides, and each start, see the same ones
+_NOTHING_CHECKED = 3  # exit status, as of the command line
 
 
 @dataclass(frozen=True)
@@ -37,12 +34,8 @@ class TensorSpec:
     high: int | float | None = None
 
     def random(self, generator: torch.Generator, device: str) -> torch.Tensor:
-        buffer = torch.empty(self._extent(), dtype=self.dtype)
-        self.fill(buffer, generator)
-        return buffer.to(device).as_strided(self.shape, self.stride, self.offset)
-
-    def fill(self, tensor: torch.Tensor, generator: torch.Generator) -> None:
-        tensor.copy_(self._values(tensor.shape, generator))
+        storage = self._values((self._extent(),), generator).to(self.dtype)
+        return storage.to(device).as_strided(self.shape, self.stride, self.offset)
 
     def _extent(self) -> int:
         """Elements from the storage's first to the tensor's last."""
@@ -79,61 +72,51 @@ class BufferSpec(TensorSpec):
 
 
 @dataclass(frozen=True)
-class Benchmark:
-    """One kernel. A script without an eager function can only be profiled."""
+class Fragment:
+    """What a kernel computes, in eager mode and compiled anew."""
 
-    kernel: str
     device: str
-    bundle: str  # the folder that the script was written for
-    artifacts: Json
-    call_args: list[Any]  # BufferSpec or a number
-    fx_inputs: list[TensorSpec] = field(default_factory=list)
-    output_names: list[str] = field(default_factory=list)
-    run_eager: Callable[[Any], Any] | None = None
-    run_compiled: Callable[[Any], Any] | None = None
+    inputs: list[TensorSpec]
+    output_names: list[str]
+    run_eager: Callable[[Any], Any]
+    run_compiled: Callable[[Any], Any]
 
 
-def parse_arguments(doc: str, *, profile_only: bool = False) -> argparse.Namespace:
+def parse_arguments(doc: str, *, can_check: bool = True) -> argparse.Namespace:
     """The command line of a script, whose docstring is its help."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--profile", action="store_true", help="the default")
-    if not profile_only:
-        mode.add_argument("--check", action="store_true")
-    parser.add_argument("--e2e", action="store_true")
-    parser.set_defaults(check=False)
+    if can_check:
+        parser.add_argument("--check", action="store_true", required=True, help="see above")
     return parser.parse_args()
 
 
-def run(benchmark: Benchmark, args: argparse.Namespace) -> int:
-    """Does what the command line asks for, and returns the exit status."""
+def nothing_to_check(reason: str) -> int:
+    """Of a script without an eager function. Returns the exit status."""
+    print(f"fuseproof: there is no eager function to check: {reason}", file=sys.stderr)
+    return _NOTHING_CHECKED
+
+
+def check(fragment: Fragment) -> int:
+    """Compares the two sides, and returns the exit status. What either raises fails the check."""
+    side = "eager_fn"
     try:
-        if args.check:
-            return _check(benchmark)
-    except _core.Error as error:
-        print(f"fuseproof: {error}", file=sys.stderr)
-        return int(getattr(error, "exit_status", 3))
-    return 0
-
-
-def _inputs(benchmark: Benchmark) -> list[torch.Tensor]:
-    """Made anew for each side, which may write into them."""
-    generator = torch.Generator().manual_seed(_SEED)
-    return [spec.random(generator, benchmark.device) for spec in benchmark.fx_inputs]
-
-
-def _check(benchmark: Benchmark) -> int:
-    assert benchmark.run_eager is not None and benchmark.run_compiled is not None
-    try:
-        expected = benchmark.run_eager(_inputs(benchmark))
-        actual = benchmark.run_compiled(_inputs(benchmark))
-        passed = compare_outputs(benchmark.output_names, expected, actual)
-    except Exception as error:  # whatever is raised on either side: the check has failed
-        print(f"{type(error).__name__}: {error}")
+        expected = fragment.run_eager(_inputs(fragment))
+        side = "torch.compile(eager_fn)"
+        actual = fragment.run_compiled(_inputs(fragment))
+        side = "the comparison"
+        passed = compare_outputs(fragment.output_names, expected, actual)
+    except Exception as error:
+        print(f"{side} raised {type(error).__name__}: {str(error).strip()}")
         passed = False
     return _verdict(passed)
+
+
+def _inputs(fragment: Fragment) -> list[torch.Tensor]:
+    """Made anew for each side, which may write into them."""
+    generator = torch.Generator().manual_seed(_SEED)
+    return [spec.random(generator, fragment.device) for spec in fragment.inputs]
 
 
 def _verdict(passed: bool) -> int:

@@ -15,14 +15,15 @@ struct ScriptsArguments {
   bool as_json = false;
 };
 
-// A script without an eager function is still one; what could not be written at all is an error.
+// A script without an eager function keeps the kernel on record; what could not be written at all
+// is an error.
 void warn(const std::vector<ScriptResult>& results) {
   for (const ScriptResult& result : results) {
     if (result.error) {
       fmt::print(stderr, "fuseproof: {}: no script: {}\n", plain_text(result.site.site),
                  plain_text(result.message));
     } else if (!result.has_precision) {
-      fmt::print(stderr, "fuseproof: {}: only --profile: {}\n", plain_text(result.site.site),
+      fmt::print(stderr, "fuseproof: {}: without --check: {}\n", plain_text(result.site.site),
                  plain_text(result.reason));
     }
   }

@@ -20,7 +20,7 @@ void bind_check(nanobind::module_& module);
 // GraphReference.
 void bind_reference(nanobind::module_& module);
 
-// What benchmark.py scripts are written and run with.
+// What benchmark.py scripts compare with.
 void bind_scripts(nanobind::module_& module);
 
 // NodeChannel, of the Python worker.

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "bindings.h"
-#include "report/scripts_report.h"
+#include "tensor/layout.h"
 #include "verdict/cann.h"
 
 namespace fuseproof::python {
@@ -36,16 +36,6 @@ std::pair<bool, std::string> compare_cann(const std::string& name, std::uintptr_
   return {result.judgement.verdict == Verdict::kMatch, result.line};
 }
 
-std::string write_scripts_of(const std::string& path, const std::string& process) {
-  FileSystem& files = real_file_system();
-  const RunReader run(files, path);
-  std::vector<SiteAddress> sites;
-  for (const SiteAddress& site : run.sites()) {
-    if (process.empty() || site.process == process) sites.push_back(site);
-  }
-  return json_text(scripts_report_json(write_scripts(files, run, sites)), -1);
-}
-
 }  // namespace
 
 void bind_scripts(nb::module_& module) {
@@ -53,9 +43,6 @@ void bind_scripts(nb::module_& module) {
              "expected_shape"_a, "actual_address"_a, "actual_dtype"_a, "actual_shape"_a,
              WithoutGil(),
              "Whether two packed tensors agree by the criteria `cann`, and the line that says so.");
-  module.def("write_scripts", &write_scripts_of, "run"_a, "process"_a, WithoutGil(),
-             "Writes the scripts of a process's sites (\"\": of all), as `fuseproof scripts` does. "
-             "Returns the results as JSON.");
 }
 
 }  // namespace fuseproof::python

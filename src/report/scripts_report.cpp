@@ -11,16 +11,16 @@ namespace fuseproof {
 std::string scripts_report_text(const std::vector<ScriptResult>& results) {
   std::string text;
   std::size_t written = 0;
-  std::size_t profile_only = 0;
+  std::size_t unchecked = 0;
   for (const ScriptResult& result : results) {
     if (result.error) continue;
     ++written;
-    profile_only += result.has_precision ? 0 : 1;
+    unchecked += result.has_precision ? 0 : 1;
     text += fmt::format("{}{}\n", plain_text(result.script.string()),
-                        result.has_precision ? "" : "  (only --profile)");
+                        result.has_precision ? "" : "  (without --check)");
   }
   text += fmt::format("{} script{} written", written, written == 1 ? "" : "s");
-  if (profile_only > 0) text += fmt::format(", {} of them without an eager function", profile_only);
+  if (unchecked > 0) text += fmt::format(", {} of them without an eager function", unchecked);
   if (written < results.size()) text += fmt::format(", {} failed", results.size() - written);
   return text + "\n";
 }

@@ -98,18 +98,6 @@ std::string summary(const BenchmarkSpec& spec) {
   return text;
 }
 
-// The blocks that --e2e puts in the place of the artifact's sources.
-mustache::data sources(const BenchmarkSpec& spec) {
-  mustache::data list{mustache::data::type::list};
-  for (const std::string& name : spec.sources) {
-    mustache::data source;
-    source.set("name", python_literal(name));
-    source.set("text", python_text_block(spec.artifacts.at(name).get<std::string>()));
-    list.push_back(source);
-  }
-  return list;
-}
-
 std::string compile_options(const std::string& device) {
   if (device == "npu") return "{\"npu_backend\": \"ascendc\"}";
   if (device == "cpu") return "{\"cpu_backend\": \"cpp\"}";
@@ -147,10 +135,9 @@ std::string benchmark_script(const BenchmarkSpec& spec) {
     data.set("symbol_hints", assignment("_symbol_hints", hints));
   }
   data.set("call_arguments", assignment("_call_args", call_arguments(spec)));
-  data.set("bundle", python_literal(spec.bundle));
-  data.set("sources", sources(spec));
   data.set("precision", false);
-  data.set("profile_only_because", docstring_text(spec.profile_only_because));
+  data.set("no_precision_because", docstring_text(spec.no_precision_because));
+  data.set("no_precision_literal", python_literal(spec.no_precision_because));
   if (spec.precision) set_precision(spec, device, data);
   mustache::mustache frame(kBenchmarkTemplate);
   frame.set_custom_escape([](const std::string& text) { return text; });

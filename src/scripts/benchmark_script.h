@@ -8,8 +8,8 @@
 
 namespace fuseproof {
 
-// The whole script. It has an eager function, --check, --bench and --check-artifact when the
-// specification has a precision context, and none of them otherwise.
+// The whole script. It has an eager function and --check when the specification has a precision
+// context, and neither otherwise.
 std::string benchmark_script(const BenchmarkSpec& spec);
 
 }  // namespace fuseproof

@@ -61,18 +61,13 @@ struct BenchmarkSpec {
   bool cpp_wrapper = false;             // Inductor's setting at generation
   std::vector<std::string> nodes;       // fused FX nodes
   std::vector<std::string> user_lines;  // that they came from
-  // The kernel: all that is needed to build it, by name and in order. Its sources are strings, and
-  // `sources` names them: `--e2e` replaces these.
-  Json artifacts = Json::object();
-  std::vector<std::string> sources;
+  Json artifacts = Json::object();      // the kernel: all that is needed to build it, by name
   std::vector<ScriptArgument> call_arguments;  // in the order of the kernel's signature
   std::vector<ProfileBuffer> profile_buffers;
   std::map<std::string, std::int64_t> symbol_hints;
   std::map<std::string, std::string> environment;  // TORCHINDUCTOR_* of the generating process
-  // From the script's folder to its bundle's; "": the same folder.
-  std::string bundle;
   std::optional<PrecisionContext> precision;
-  std::string profile_only_because;  // where there is no precision context
+  std::string no_precision_because;  // where there is no precision context
 };
 
 }  // namespace fuseproof

@@ -23,11 +23,30 @@ struct NotWritable {
 // in a process that imports torch alone.
 constexpr std::array kNamespaces = {"aten", "prims", "rngprims", "quantized_decomposed"};
 
-// Names that the script uses itself, and Python's keywords that FX lets pass.
+// Generated code draws by Philox from a seed, eager from torch's generator: the two never agree,
+// and a check of them would say nothing.
+bool draws(const std::string& target) {
+  return target == "prims.inductor_random.default" || target == "prims.inductor_randint.default";
+}
+
+// Names that the function uses itself, and Python's keywords.
 const std::set<std::string>& taken_names() {
-  static const std::set<std::string> names = {"inputs",  "torch",  "script", "eager_fn", "float",
-                                              "complex", "lambda", "from",   "in",       "is"};
-  return names;
+  static const std::set<std::string> kNames = {
+      "inputs", "torch",  "float",  "complex", "False",   "None",     "True",     "and",
+      "as",     "assert", "async",  "await",   "break",   "class",    "continue", "def",
+      "del",    "elif",   "else",   "except",  "finally", "for",      "from",     "global",
+      "if",     "import", "in",     "is",      "lambda",  "nonlocal", "not",      "or",
+      "pass",   "raise",  "return", "try",     "while",   "with",     "yield"};
+  return kNames;
+}
+
+// "aten.add.Tensor": text that is code when it is written as it is, and nothing else.
+const std::string& dotted_name(const std::string& text, const std::string& owner) {
+  static const std::regex kDottedName("[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*");
+  if (!std::regex_match(text, kDottedName)) {
+    throw NotWritable{fmt::format("{} names {}, which cannot be written", owner, text)};
+  }
+  return text;
 }
 
 template <typename... Cases>
@@ -134,12 +153,18 @@ class Writer {
       throw NotWritable{fmt::format("node {} calls {}, which is no operator of torch's own",
                                     node.name, node.target)};
     }
+    if (draws(node.target)) {
+      throw NotWritable{
+          fmt::format("node {} draws random numbers, which eager draws in another way", node.name)};
+    }
     std::vector<PythonExpression> arguments;
     for (const Argument& argument : node.arguments) arguments.push_back(text_of(argument));
     for (const NamedArgument& keyword : node.keywords) {
-      arguments.push_back(python_prefixed(keyword.name + "=", text_of(keyword.argument)));
+      arguments.push_back(python_prefixed(dotted_name(keyword.name, "node " + node.name) + "=",
+                                          text_of(keyword.argument)));
     }
-    return python_group("torch.ops." + node.target + "(", std::move(arguments), ")");
+    return python_group("torch.ops." + dotted_name(node.target, "node " + node.name) + "(",
+                        std::move(arguments), ")");
   }
 
   PythonExpression text_of(const Argument& argument) {
@@ -157,7 +182,8 @@ class Writer {
                    },
                    [this](const NodeRef& value) { return python_leaf(name_of(value.name)); },
                    [](const TorchConstant& value) {
-                     if (value.kind != "device") return python_leaf("torch." + value.name);
+                     if (value.kind != "device")
+                       return python_leaf("torch." + dotted_name(value.name, "an argument"));
                      return python_leaf(fmt::format(
                          "torch.device({})", python_literal(without_device_index(value.name))));
                    },
@@ -186,7 +212,9 @@ class Writer {
     std::string name = node;
     std::ranges::replace_if(
         name, [](unsigned char character) { return std::isalnum(character) == 0; }, '_');
-    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, "_");
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+      name.insert(0, "_");
+    }
     while (taken_names().contains(name) || !used_.insert(name).second) name += "_";
     return names_[node] = name;
   }

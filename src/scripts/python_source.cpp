@@ -112,10 +112,9 @@ std::string python_text_block(std::string_view text) {
 std::string docstring_text(std::string_view text) {
   std::string result;
   for (const char character : valid_utf8(text)) {
-    if (is_control(character)) continue;
     const bool would_end = character == '"' && result.ends_with("\"\"");
     if (character == '\\' || would_end) result += '\\';
-    result += character;
+    result += is_control(character) ? ' ' : character;
   }
   return result;
 }

@@ -20,7 +20,7 @@ std::string python_literal(double value);
 std::string python_literal(std::string_view text);
 // A string of several lines between triple quotes, raw where that is possible.
 std::string python_text_block(std::string_view text);
-// What may stand in a docstring as it is.
+// What may stand in one line of a docstring; a blank for each control character.
 std::string docstring_text(std::string_view text);
 
 // An expression that can be broken into lines: a leaf, or elements between brackets.

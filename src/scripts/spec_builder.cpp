@@ -101,17 +101,10 @@ class SpecBuilder {
                          {"defines", recipe.defines},
                          {"libraries", recipe.libraries}}},
                        {"source", files_.read_text(site_.folder / artifact.source_file)}};
-    spec_.sources = {"source"};
   }
 
   void add_arguments() {
     const std::vector<KernelArgument>& signature = site_.spec.arguments;
-    if (call_ && call_->arguments.size() < signature.size()) {
-      throw Error(ErrorKind::kBadInput,
-                  fmt::format("{}: call {} has {} arguments, and the kernel takes {}",
-                              (site_.folder / "kernel.json").string(), call_->index,
-                              call_->arguments.size(), signature.size()));
-    }
     for (std::size_t i = 0; i < signature.size(); ++i) {
       if (call_) {
         add_recorded(signature[i], call_->arguments[i]);
@@ -186,7 +179,7 @@ class SpecBuilder {
   void add_precision() {
     const EagerFunction function = eager_function(site_.fragment, symbols_, constants());
     if (!function.failure.empty()) {
-      spec_.profile_only_because = function.failure;
+      spec_.no_precision_because = function.failure;
       return;
     }
     PrecisionContext precision;
@@ -195,7 +188,7 @@ class SpecBuilder {
     for (const std::string& node : function.inputs) {
       std::optional<TensorSpec> input = fx_input(node);
       if (!input) {
-        spec_.profile_only_because = fmt::format("the sizes of input {} are not known", node);
+        spec_.no_precision_because = fmt::format("the sizes of input {} are not known", node);
         return;
       }
       precision.fx_input_meta.push_back(std::move(*input));

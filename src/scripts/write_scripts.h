@@ -13,7 +13,7 @@ namespace fuseproof {
 struct ScriptResult {
   SiteAddress site;
   Path script;                          // empty where none was written
-  bool has_precision = false;           // it has an eager function, --check and --bench
+  bool has_precision = false;           // it has an eager function and --check
   std::string reason;                   // why it has none
   std::optional<ErrorKind> error = {};  // why none was written: a damaged bundle, a full disk
   std::string message;
@@ -22,10 +22,5 @@ struct ScriptResult {
 // One result for each site, in order. A fault of one bundle leaves the others alone.
 std::vector<ScriptResult> write_scripts(FileSystem& files, const RunReader& run,
                                         const std::vector<SiteAddress>& sites);
-
-// Writes one more copy of a site's script to another folder, which is created where it is missing.
-// The copy knows the way back to its bundle.
-ScriptResult write_script_to(FileSystem& files, const RunReader& run, const SiteAddress& site,
-                             const Path& folder);
 
 }  // namespace fuseproof

@@ -30,7 +30,7 @@ def edit_json(path: Path, change) -> None:
 # ---------------------------------------------------------------- help and usage
 
 
-@pytest.mark.parametrize("command", ["run", "check", "show", "env"])
+@pytest.mark.parametrize("command", ["run", "check", "scripts", "show", "env"])
 def test_every_command_has_help_with_an_example(fuseproof, command):
     result = fuseproof(command, "--help")
     assert result.returncode == 0
@@ -41,7 +41,7 @@ def test_help_lists_the_commands_and_goes_to_stdout(fuseproof):
     result = fuseproof("--help")
     assert result.returncode == 0
     assert result.stderr == ""
-    for command in ("run", "check", "show", "env"):
+    for command in ("run", "check", "scripts", "show", "env"):
         assert command in result.stdout
 
 
