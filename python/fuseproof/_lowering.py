@@ -55,8 +55,13 @@ def tensor_layout(value: object, number: Callable[[Any], int | str] = int) -> Js
 
 
 def buffer_layout(buffer_layout: Any, sizes: Sizes) -> Json | None:
-    """Of one of Inductor's layouts; None when it is no strided one."""
+    """Of one of Inductor's layouts; None when it is no strided one.
+
+    A buffer that stands for a write into another one has that one's: its own sizes may be a view's.
+    """
     try:
+        if isinstance(buffer_layout, internals().ir.MutationLayoutSHOULDREMOVE):
+            buffer_layout = buffer_layout.real_layout()
         size, stride = list(buffer_layout.size), list(buffer_layout.stride)
     except (AttributeError, TypeError, AssertionError, NotImplementedError):
         return None
@@ -128,11 +133,17 @@ def target_name(node: Node) -> str:
         is_used = bool(node.users) and not target._schema.returns
         return str(target).replace("_.", ".") if is_used else str(target)
     if isinstance(target, torch._ops.OpOverloadPacket):
+        # Some passes of Inductor leave the choice of an overload to the call.
         overloads: Any = target.overloads
-        if overloads() == ["default"]:
-            return f"{target}.default"
+        names = [name for name in overloads() if not _writes_to_out(getattr(target, name))]
+        if len(names) == 1:
+            return f"{target}.{names[0]}"
     name = getattr(target, "__qualname__", None) or str(target)
     return f"python:{getattr(target, '__module__', '')}.{name}"
+
+
+def _writes_to_out(overload: torch._ops.OpOverload) -> bool:
+    return any(argument.is_out for argument in overload._schema.arguments)
 
 
 def mutated_nodes(node: Node) -> list[str]:
@@ -204,6 +215,20 @@ def _symbolic_numbers(node: Node) -> list[Any]:
     return [part for part in parts if isinstance(part, SYMBOLIC)]
 
 
+def _aliases(graph: torch.fx.Graph) -> dict[str, str]:
+    """For each node that lies in the memory of an earlier one: the first node there."""
+    first: dict[int, str] = {}
+    aliases = {}
+    for node in graph.nodes:
+        value = _value(node)
+        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+            continue
+        name = first.setdefault(value.untyped_storage()._cdata, node.name)
+        if name != node.name:
+            aliases[node.name] = name
+    return aliases
+
+
 def read_nodes(graph: torch.fx.Graph, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
     """A graph. `constants`: the values of its get_attr nodes, by node name."""
     nodes, mutations, problems = [], {}, {}
@@ -236,7 +261,12 @@ def read_nodes(graph: torch.fx.Graph, constants: dict[str, torch.Tensor], sizes:
 def read_graph(graph: Any, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
     """The lowered graph."""
     external = sorted({name for _, name in external_operations(graph)})
-    return {**read_nodes(graph.module.graph, constants, sizes), "external_nodes": external}
+    nodes = graph.module.graph
+    return {
+        **read_nodes(nodes, constants, sizes),
+        "aliases": _aliases(nodes),
+        "external_nodes": external,
+    }
 
 
 # --- External calls -------------------------------------------------------------------------------

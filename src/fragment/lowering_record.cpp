@@ -154,6 +154,18 @@ std::string LoweredGraph::storage_of(const std::string& node) const {
   return places.empty() ? std::string() : real_name(places.front()->buffer);
 }
 
+std::string LoweredGraph::memory_of(const std::string& node) const {
+  std::string storage = storage_of(node);
+  if (!storage.empty()) return storage;
+  const auto mutation = mutations.find(node);
+  if (mutation != mutations.end() && !mutation->second.empty()) {
+    return memory_of(mutation->second.front());
+  }
+  const auto alias = aliases.find(node);
+  const auto known = storage_of_first_.find(alias == aliases.end() ? node : alias->second);
+  return known == storage_of_first_.end() ? std::string() : known->second;
+}
+
 const std::string& LoweredGraph::computing_call(const std::string& node) const {
   const std::optional<std::size_t> found = position(node);
   if (!found || at(*found).target != "getitem" || at(*found).arguments.empty()) return node;
@@ -178,6 +190,12 @@ void LoweredGraph::build_index() {
     locations_of_node_[locations[i].node].push_back(i);
     locations_in_buffer_[locations[i].buffer].push_back(i);
   }
+  for (const auto& [node, first] : aliases) {
+    for (const std::string& name : {first, node}) {
+      std::string storage = storage_of(name);
+      if (!storage.empty()) storage_of_first_.emplace(first, std::move(storage));
+    }
+  }
 }
 
 LoweredGraph lowered_graph_from_json(const JsonObject& object) {
@@ -186,6 +204,12 @@ LoweredGraph lowered_graph_from_json(const JsonObject& object) {
   const JsonObject mutations = object.object("mutations");
   for (const auto& item : mutations.value().items()) {
     lowered.mutations[item.key()] = mutations.strings(item.key());
+  }
+  if (object.has("aliases")) {
+    const JsonObject aliases = object.object("aliases");
+    for (const auto& item : aliases.value().items()) {
+      lowered.aliases[item.key()] = aliases.string(item.key());
+    }
   }
   const JsonObject problems = object.object("problems");
   for (const auto& item : problems.value().items()) {

@@ -38,16 +38,19 @@ struct RecordedBuffer {
 };
 
 // The graph as it was lowered. JSON:
-//   {"graph": {…}, "mutations": {"copy_": ["arg0_1"]}, "problems": {"node": "why"},
-//    "external_nodes": ["mm"], "locations": [{"node", "buffer", "view"?}],
-//    "buffers": {"buf0": {"layout"?, "origin"?, "real"?, "base"?,
-//    "base_view"?, "sum_for"?}}}
+//   {"graph": {…}, "mutations": {"copy_": ["arg0_1"]}, "aliases": {"diagonal": "sin"},
+//    "problems": {"node": "why"}, "external_nodes": ["mm"], "locations": [{"node", "buffer",
+//    "view"?}], "buffers": {"buf0": {"layout"?, "origin"?, "real"?, "base"?, "base_view"?,
+//    "sum_for"?}}}
 struct LoweredGraph {
   Graph graph;
   // For each node whose value is made by writing into a buffer that held another value before: the
   // nodes that it writes into. None: the call is functional in the graph, and the lowering first
   // copies its first operand (scatter, index_put).
   std::map<std::string, std::vector<std::string>> mutations;
+  // For each node that lies in the memory of an earlier one, as the graph has it: the first one
+  // there.
+  std::map<std::string, std::string> aliases;
   // Nodes that could not be read completely, and why. A fragment that needs one has no reference.
   std::map<std::string, std::string> problems;
   // Nodes that a kernel of a library computes (mm, convolution), not generated code.
@@ -71,6 +74,9 @@ struct LoweredGraph {
 
   // The owner of the storage in which a node's value lies; empty when it lies nowhere.
   std::string storage_of(const std::string& node) const;
+  // The same, and for a value that the lowering put nowhere (a view that only an index expression
+  // describes, what is written through one) that of the values in whose memory the graph has it.
+  std::string memory_of(const std::string& node) const;
 
   // To be called once, when the fields above are complete.
   void build_index();
@@ -82,6 +88,7 @@ struct LoweredGraph {
   std::unordered_map<std::string, std::size_t> positions_;
   Index locations_of_node_;
   Index locations_in_buffer_;
+  std::unordered_map<std::string, std::string> storage_of_first_;  // of aliases
 };
 
 enum class ArgumentUse : std::uint8_t { kIn, kOut, kInOut, kSize };

@@ -38,7 +38,8 @@ class OutputSlicer {
   OutputSlicer(const LoweredGraph& lowered, const KernelBoundary& boundary)
       : lowered_(lowered), boundary_(boundary) {}
 
-  Slice run(const std::string& output) {
+  Slice run(const std::string& output, bool after_mutations) {
+    if (after_mutations) left_in_ = lowered_.memory_of(output);
     need(output);
     while (slice_.reason.empty() && !pending_.empty()) {
       const std::size_t position = pending_.back();
@@ -151,19 +152,21 @@ class OutputSlicer {
     });
   }
 
-  // Calls of this kernel that change a storage which a later needed call reads under another name.
+  // Calls of this kernel that change a storage which a later needed call reads under another name,
+  // or that is an output.
   void need_mutations() {
     for (const auto& mutation : lowered_.mutations) {
       const auto& name = mutation.first;
       const auto& targets = mutation.second;
       const std::optional<std::size_t> position = lowered_.position(name);
       if (!position || seen_.contains(*position) || !boundary_.is_origin(name)) continue;
-      const std::string storage = lowered_.storage_of(name);
+      const std::string storage = lowered_.memory_of(name);
+      const bool is_left = !storage.empty() && storage == left_in_;
       const bool is_read_later = std::any_of(
           slice_.calls.upper_bound(*position), slice_.calls.end(), [&](std::size_t later) {
             return reads_storage(later, storage) || reads_any(later, targets);
           });
-      if (is_read_later) need(name);
+      if (is_left || is_read_later) need(name);
     }
   }
 
@@ -171,7 +174,7 @@ class OutputSlicer {
     if (storage.empty()) return false;
     bool reads = false;
     for_each_node_ref(lowered_.at(position), [&](const NodeRef& ref) {
-      reads = reads || lowered_.storage_of(ref.name) == storage;
+      reads = reads || lowered_.memory_of(ref.name) == storage;
     });
     return reads;
   }
@@ -205,13 +208,14 @@ class OutputSlicer {
     return std::none_of(
         lowered_.mutations.begin(), lowered_.mutations.end(), [&](const auto& item) {
           const std::optional<std::size_t> position = lowered_.position(item.first);
-          return position && *position < user && lowered_.storage_of(item.first) == real;
+          return position && *position < user && lowered_.memory_of(item.first) == real;
         });
   }
 
   const LoweredGraph& lowered_;
   const KernelBoundary& boundary_;
   Slice slice_;
+  std::string left_in_;  // the storage that counts as the kernel leaves it
   std::vector<std::size_t> pending_;
   std::set<std::size_t> seen_;
 };
@@ -219,8 +223,8 @@ class OutputSlicer {
 }  // namespace
 
 Slice slice_output(const LoweredGraph& lowered, const KernelBoundary& boundary,
-                   const std::string& output) {
-  return OutputSlicer(lowered, boundary).run(output);
+                   const std::string& output, bool after_mutations) {
+  return OutputSlicer(lowered, boundary).run(output, after_mutations);
 }
 
 }  // namespace fuseproof

@@ -30,7 +30,8 @@ struct Slice {
   }
 };
 
+// `after_mutations`: as the kernel leaves it, after all that it writes into the value's memory.
 Slice slice_output(const LoweredGraph& lowered, const KernelBoundary& boundary,
-                   const std::string& output);
+                   const std::string& output, bool after_mutations = false);
 
 }  // namespace fuseproof

@@ -87,20 +87,23 @@ std::optional<OutputValue> OutputValueFinder::fitting_view(const std::string& no
 
 OutputValue OutputValueFinder::mutated_value(const RecordedStep& step, const RecordedWrite& write,
                                              std::int64_t argument) const {
-  const ValueLocation* last = nullptr;
-  std::size_t last_position = 0;
+  std::optional<std::size_t> last_position;
   for (const auto& [node, targets] : lowered_.mutations) {
     const std::optional<std::size_t> position = lowered_.position(node);
     if (!position || !contains(step.origins, lowered_.computing_call(node))) continue;
-    if (lowered_.storage_of(node) != write.real) continue;
-    if (last != nullptr && *position < last_position) continue;
-    last = lowered_.locations_of(node).front();
-    last_position = *position;
+    if (lowered_.memory_of(node) != write.real) continue;
+    last_position = std::max(*position, last_position.value_or(0));
   }
-  if (last == nullptr) {
+  if (!last_position) {
     return no_value(
         fmt::format("a mutation without an FX node: {} changes {}", write.buffer, write.real));
   }
+  const std::string& node = lowered_.at(*last_position).name;
+  const std::vector<const ValueLocation*> places = lowered_.locations_of(node);
+  const bool is_view_of_own =
+      !places.empty() && places.front()->view && boundary_.computes(write.real);
+  if (places.empty() || is_view_of_own) return partly_mutated_value(write, argument);
+  const ValueLocation* last = places.front();
   const SymbolicLayout* value = tensor_value(last->node);
   if (value == nullptr) {
     return no_value(fmt::format("an output without metadata: {}", last->node));
@@ -109,6 +112,19 @@ OutputValue OutputValueFinder::mutated_value(const RecordedStep& step, const Rec
     return value_of(last->node, relative_view(*last->view, lowered_.buffer_layout(write.real)));
   }
   return value_of(last->node, boundary_.layout_in_argument(write.real, argument));
+}
+
+OutputValue OutputValueFinder::partly_mutated_value(const RecordedWrite& write,
+                                                    std::int64_t argument) const {
+  for (const ValueLocation* location : lowered_.values_in(write.real)) {
+    if (location->view || lowered_.mutations.contains(location->node)) continue;
+    std::optional<OutputValue> value = fitting(location->node, write.real, argument);
+    if (!value) continue;
+    value->after_mutations = true;
+    return *std::move(value);
+  }
+  return no_value(
+      fmt::format("a mutation of a part of {}, all of which no FX node stands for", write.real));
 }
 
 std::optional<OutputValue> OutputValueFinder::realised_value(const RecordedStep& step,

@@ -19,6 +19,9 @@ struct OutputValue {
   std::string node;  // empty: none was found
   std::optional<SymbolicLayout>
       layout;  // of the written view, relative to the argument; absent: all of it
+  // `node` is what the buffer held before the kernel wrote into parts of it; meant is what it
+  // holds after that.
+  bool after_mutations = false;
   // The buffer copies something that no FX node stands for: `node` is to be a new placeholder,
   // bound like this.
   std::optional<FragmentInput> copied;
@@ -40,6 +43,8 @@ class OutputValueFinder {
  private:
   OutputValue mutated_value(const RecordedStep& step, const RecordedWrite& write,
                             std::int64_t argument) const;
+  // All of a buffer of which the kernel writes a part.
+  OutputValue partly_mutated_value(const RecordedWrite& write, std::int64_t argument) const;
   std::optional<OutputValue> realised_value(const RecordedStep& step, const RecordedWrite& write,
                                             std::int64_t argument) const;
   std::optional<OutputValue> piece_value(const RecordedWrite& write, std::int64_t argument) const;

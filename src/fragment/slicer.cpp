@@ -118,7 +118,7 @@ class FragmentBuilder {
     if (value.copied) {
       copied_.push_back(*value.copied);
     } else {
-      Slice slice = slice_output(lowered_, boundary_, value.node);
+      Slice slice = slice_output(lowered_, boundary_, value.node, value.after_mutations);
       if (!slice.reason.empty()) return slice.reason;
       merge(std::move(slice));
     }
@@ -182,7 +182,7 @@ class FragmentBuilder {
     // For a buffer that is no argument any will do: the layout is the buffer's own then.
     const std::int64_t argument = boundary_.written_argument(write.real).value_or(0);
     OutputValue value = finder_.find(step, write, argument);
-    if (value.node.empty() || value.copied) return std::nullopt;
+    if (value.node.empty() || value.copied || value.after_mutations) return std::nullopt;
     Slice slice = slice_output(lowered_, boundary_, value.node);
     if (!slice.reason.empty()) return std::nullopt;
     loop_slices_[value.node] = std::move(slice);
