@@ -65,9 +65,9 @@ enum class ReferenceMode : std::uint8_t {
   kNative,   // each op in its own dtype, as eager does
   kFloat64,  // floats widened, integers and bools pinned to the native run's
   // The envelope round the float64 run: for each output one float64 tensor of half-widths, one for
-  // each element (complex: a last dimension of two, for the parts). Half the spread of runs with
-  // intermediate floats moved by a unit in the last place and reductions permuted, decisions
-  // pinned.
+  // each element (complex: a last dimension of two, for the parts). The largest distance from the
+  // float64 value in runs with intermediate floats moved by a unit in the last place and
+  // reductions permuted, decisions pinned.
   kEnvelope,
   // The same runs with decisions of their own, and a free float64 run: for each output two float64
   // tensors, the lowest and the highest value seen. They part where a decision hangs on rounding.

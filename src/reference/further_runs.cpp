@@ -58,15 +58,20 @@ void draw_in_float64(const FragmentRun& run, const SampleVisitor& visit) {
   visit(output_tensors(run, wide));
 }
 
-// A run on the inputs as they are. The outputs are its own: inputs that it wrote to are gone.
+// The outputs for a time after the run, when inputs that it wrote to are gone.
+std::vector<at::Tensor> own_outputs(const FragmentRun& run, const Environment& environment) {
+  std::vector<at::Tensor> outputs = output_tensors(run, environment);
+  for (at::Tensor& output : outputs) output = output.clone();
+  return outputs;
+}
+
+// A run on the inputs as they are.
 std::vector<at::Tensor> outputs_of(const FragmentRun& run, StepPolicy& policy) {
   CallInputs inputs(run.fragment, run.call, run.inputs);
   Environment environment(run.program, run.call.symbols);
   inputs.bind(run.program, environment);
   fuseproof::run(run.program, environment, policy, run.progress);
-  std::vector<at::Tensor> outputs = output_tensors(run, environment);
-  for (at::Tensor& output : outputs) output = output.clone();
-  return outputs;
+  return own_outputs(run, environment);
 }
 
 // With half precision kept in float32, but for what is to be rounded.
@@ -75,7 +80,7 @@ std::vector<at::Tensor> outputs_in_float32(const FragmentRun& run, const Rounded
   Environment wide(run.program, run.call.symbols);
   inputs.bind_widened(run.program, wide, Widening::kHalvesToFloat32);
   run_free(run.program, wide, Widening::kHalvesToFloat32, rounded, run.progress);
-  return output_tensors(run, wide);
+  return own_outputs(run, wide);
 }
 
 // The outputs in half precision, of a native run.

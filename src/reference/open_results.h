@@ -21,7 +21,7 @@ class OpenResultsPolicy : public StepPolicy {
 
   void execute(const Step& step, torch::jit::Stack& stack) override;
 
-  // For each kind of open result met: node, operator and the sentence that leaves it open.
+  // Of each kind of open result met, the sentence that leaves it open.
   const std::set<std::string>& sentences() const { return sentences_; }
 
  private:

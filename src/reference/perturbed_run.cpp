@@ -52,6 +52,30 @@ bool holds_float(const IValue& value) {
   return value.isTensorList();
 }
 
+bool is_float(const at::Tensor& tensor) {
+  return tensor.defined() && at::isFloatingType(tensor.scalar_type());
+}
+
+// Of the significands of a float tensor, or of those in a list or tuple. None where there is no
+// float.
+std::optional<int> fewest_bits(const IValue& value) {
+  if (value.isTensor()) {
+    if (!is_float(value.toTensor())) return std::nullopt;
+    return dtype_significand_bits(dtype_of(value.toTensor()));
+  }
+  std::optional<int> fewest;
+  const auto add = [&](const IValue& element) {
+    const std::optional<int> bits = fewest_bits(element);
+    if (bits) fewest = std::min(*bits, fewest.value_or(*bits));
+  };
+  if (value.isTuple()) {
+    for (const IValue& element : value.toTupleRef().elements()) add(element);
+  } else if (value.isList()) {
+    for (const IValue& element : value.toListRef()) add(element);
+  }
+  return fewest;
+}
+
 enum class Moment : std::uint8_t { kVariance, kDeviation };
 
 // Draws everything at random that a disturbed run needs.
@@ -83,11 +107,14 @@ class Disturber : public StepPolicy {
 
   // Called after a step, with its result: remembers which values carry half-precision rounding.
   void note_halves(const Step& step, const IValue& result) {
-    if (!result.isTensor() || !is_float(result.toTensor())) return;
-    const int bits = dtype_significand_bits(dtype_of(result.toTensor()));
-    if (bits < kFloat32SignificandBits && step.rounds) {
-      half_bits_[step.result] = bits;
+    const std::optional<int> bits = fewest_bits(result);
+    if (!bits) return;
+    const bool is_half = *bits < kFloat32SignificandBits;
+    if (is_half && step.rounds) {
+      half_bits_[step.result] = *bits;
     } else if ((moves_values(step.target) || is_cast(step)) && !step.operands.empty()) {
+      // Of several results, only some may be in half precision.
+      if (step.target == "getitem" && !is_half) return;
       const auto source = half_bits_.find(step.operands[0].slot);
       if (source != half_bits_.end()) half_bits_[step.result] = source->second;
     }
@@ -138,10 +165,6 @@ class Disturber : public StepPolicy {
     const double unit = std::ldexp(1.0, -dtype_significand_bits(dtype_of(sums)));
     const at::Tensor moves = steps(sums.numel()).view(sums.sizes()).mul(unit).mul(sizes);
     return at::where(counts.gt(1), sums.add(moves).to(sums.scalar_type()), sums);
-  }
-
-  static bool is_float(const at::Tensor& tensor) {
-    return tensor.defined() && at::isFloatingType(tensor.scalar_type());
   }
 
   static bool is_cast(const Step& step) {
@@ -261,15 +284,17 @@ class Disturber : public StepPolicy {
     const bool is_mean = target.find(".mean") != std::string_view::npos;
     if (is_mean || target.find(".sum") != std::string_view::npos) {
       replace(stack.back(), folded(input, dims, is_mean, accumulator_of(input, stack.back())));
-    } else if (target.find(".var_mean") != std::string_view::npos && stack.size() == 2) {
-      replace(stack[1], folded(input, dims, true, accumulator_of(input, stack[1])));
-      spread_mean(stack[1], stack[0].toTensor());
-      spread(stack[0], input, dims, Moment::kVariance);
-    } else if (target.find(".var") != std::string_view::npos) {
-      spread(stack.front(), input, dims, Moment::kVariance);
-    } else if (target.find(".std") != std::string_view::npos) {
-      spread(stack.front(), input, dims, Moment::kDeviation);
+      return;
     }
+    const bool is_variance = target.find(".var") != std::string_view::npos;
+    if (!is_variance && target.find(".std") == std::string_view::npos) return;
+    const Moment moment = is_variance ? Moment::kVariance : Moment::kDeviation;
+    if (stack.size() == 2) {  // var_mean, std_mean
+      replace(stack[1], folded(input, dims, true, accumulator_of(input, stack[1])));
+      const at::Tensor value = stack[0].toTensor().to(at::kDouble);
+      spread_mean(stack[1], is_variance ? value.sqrt() : value);
+    }
+    spread(stack.front(), input, dims, moment);
   }
 
   static void replace(IValue& result, const at::Tensor& values) {
@@ -326,13 +351,14 @@ class Disturber : public StepPolicy {
     replace(result, value.add(steps.mul(scale).mul(std::ldexp(1.0, -bits))));
   }
 
-  // Welford's mean moves by a fraction of each element's distance from it, which is rounded.
-  void spread_mean(IValue& mean, const at::Tensor& variance) {
+  // Welford's mean moves by a fraction of each element's distance from it, which is rounded. The
+  // deviation is float64, and NaN where there is one element: that has no distance.
+  void spread_mean(IValue& mean, const at::Tensor& deviation) {
     const at::Tensor before = mean.toTensor();
     const int bits = std::max(kFloat32SignificandBits, dtype_significand_bits(dtype_of(before)));
     const at::TensorOptions wide = at::TensorOptions().dtype(at::kDouble);
     const at::Tensor steps = at::randn(before.sizes(), generator_, wide);
-    const at::Tensor distance = variance.to(at::kDouble).reshape(before.sizes()).sqrt();
+    const at::Tensor distance = deviation.reshape(before.sizes()).nan_to_num(0);
     replace(mean, before.to(at::kDouble).add(steps.mul(distance).mul(std::ldexp(1.0, -bits))));
   }
 

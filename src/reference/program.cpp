@@ -75,19 +75,12 @@ int declare(SlotTable& slots, const std::string& name) {
 }
 
 // Comparisons with a number take place in the tensor's dtype: eager and kernels alike round the
-// number to it first, also where a run keeps half precision in wider floats.
+// number to it first, also where a run computes in wider floats.
 bool compares_with_number(const std::string& target) {
   static const std::unordered_set<std::string> kTargets = {"aten.eq.Scalar", "aten.ne.Scalar",
                                                            "aten.lt.Scalar", "aten.le.Scalar",
                                                            "aten.gt.Scalar", "aten.ge.Scalar"};
   return kTargets.contains(target);
-}
-
-double rounded_to(DType dtype, double number) {
-  const auto narrow = static_cast<float>(number);
-  if (dtype == DType::kBFloat16) return static_cast<c10::BFloat16>(narrow);
-  if (dtype == DType::kFloat16) return static_cast<c10::Half>(narrow);
-  return number;
 }
 
 Node with_rounded_number(const Graph& graph, Node node) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
@@ -136,6 +137,11 @@ at::ScalarType widened(at::ScalarType dtype, Widening widening) {
     return dtype;
   }
   return is_complex ? at::kComplexFloat : at::kFloat;
+}
+
+double rounded_to(DType dtype, double number) {
+  if (dtype_class(dtype) != DTypeClass::kFloat) return number;
+  return at::full({}, number, scalar_type(dtype)).item().toDouble();
 }
 
 c10::Storage borrow_storage(std::span<std::byte> memory) {

@@ -31,6 +31,9 @@ enum class Widening : std::uint8_t {
 
 at::ScalarType widened(at::ScalarType dtype, Widening widening);
 
+// As the dtype holds it; the number itself where the dtype is no float.
+double rounded_to(DType dtype, double number);
+
 inline bool is_inexact(at::ScalarType dtype) {
   return at::isFloatingType(dtype) || at::isComplexType(dtype);
 }

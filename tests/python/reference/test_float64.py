@@ -3,6 +3,7 @@
 import pytest
 import torch
 from reference_checks import GraphBuilder, same_bits
+from reference_graphs import layout_json
 from reference_samples import BFLOAT, IMAGE, X, randn
 
 aten = torch.ops.aten
@@ -62,6 +63,19 @@ def test_comparisons_decide_as_the_native_run_did(worker):
     check_float64(
         worker, build, torch.zeros(4, dtype=torch.bool), torch.ones(4, dtype=torch.float64)
     )
+
+
+def test_a_number_that_floats_are_compared_with_is_rounded_as_they_are(worker):
+    """0.1 is no float32: the nearest one equals the number in eager, and is no border case."""
+    build = GraphBuilder()
+    x = build.input(torch.tensor([0.1, 0.25, 0.3]))
+    build.output(build.call(aten.eq.Scalar, x, 0.1))
+    fragment = build.fragment()
+    fragment["graph"]["nodes"][0]["values"] = [layout_json(build.values[0])]
+    (span,) = worker.run(fragment, build.values, modes=["span"])
+    low, high = span.outputs
+    same_bits(low.contiguous(), torch.tensor([1.0, 0, 0], dtype=torch.float64))
+    same_bits(high.contiguous(), torch.tensor([1.0, 0, 0], dtype=torch.float64))
 
 
 def test_indices_are_the_native_ones_and_values_float64(worker):

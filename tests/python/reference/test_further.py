@@ -48,6 +48,19 @@ def test_whoever_uses_what_a_kernel_has_stored_in_half_precision_finds_it_rounde
     same_bits(after_store, (product.bfloat16().float() * 1.3 * 1.1).bfloat16())
 
 
+def test_an_integer_that_is_written_in_place_beside_halves_is_there_after_the_run(worker):
+    """As BatchNorm's count of batches is, in a kernel that works on halves."""
+    build = GraphBuilder()
+    count = build.input(torch.arange(100000))
+    x = build.input(torch.tensor([300.0, 3.1], dtype=torch.bfloat16))
+    build.output(
+        build.call(aten.copy_.default, count, build.call(aten.add.Tensor, count, 1)),
+    )
+    build.output(build.call(aten.exp.default, build.call(aten.mul.Tensor, x, 1.7)))
+    counted, *_ = outputs(worker, build, "unrounded")
+    same_bits(counted, torch.arange(1, 100001))
+
+
 def test_without_halves_the_unrounded_run_is_the_native_one(worker):
     build = GraphBuilder()
     x = build.input(torch.linspace(-3, 3, 100, dtype=torch.float64))

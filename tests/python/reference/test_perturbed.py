@@ -141,6 +141,44 @@ def test_the_mean_beside_a_variance_spreads_as_welfords_does(worker):
     assert float((error <= 4 * envelope).double().mean()) > 0.97
 
 
+def test_the_mean_of_one_element_has_no_spread_and_what_follows_from_it_has(worker):
+    build = GraphBuilder()
+    values = randn(50, 1)
+    moments = build.call(aten.var_mean.correction, build.input(values), [1], correction=1)
+    mean = build.call(operator.getitem, moments, 1)
+    build.output(build.call(aten.mul.Tensor, build.call(aten.exp.default, mean), 3.3))
+    _, (envelope,), _ = spread(worker, build)
+    result = values[:, 0].exp() * 3.3
+    error = (result.double() - values[:, 0].double().exp() * 3.3).abs()
+    assert bool((error <= 4 * envelope).all())
+    assert float((envelope / result.double()).max()) < 1e-6
+
+
+def test_the_mean_beside_a_deviation_spreads_as_the_one_beside_a_variance(worker):
+    values = randn(500, 1)
+    values = torch.cat([values, -values + 1e-3 * randn(500, 1)], 1)
+    widths = []
+    for op in (aten.var_mean.correction, aten.std_mean.correction):
+        build = GraphBuilder()
+        moments = build.call(op, build.input(values), [1])
+        build.output(build.call(operator.getitem, moments, 1))
+        _, (envelope,), _ = spread(worker, build)
+        widths.append(float(envelope.mean()))
+    assert 0.5 < widths[0] / widths[1] < 2
+
+
+def test_halves_that_come_out_of_a_list_move_at_each_use(worker):
+    """One user finds the value rounded, another unrounded: their difference is not zero."""
+    build = GraphBuilder()
+    x = build.input(torch.linspace(1, 2, 64, dtype=torch.bfloat16))
+    scaled = build.call(aten._foreach_mul.Scalar, [x], 1.7)
+    part = build.call(operator.getitem, scaled, 0)
+    wide = build.call(prims.convert_element_type.default, part, torch.float32)
+    build.output(build.call(aten.sub.Tensor, build.call(aten.mul.Tensor, part, 1.0), wide))
+    _, (envelope,), _ = spread(worker, build)
+    assert float(envelope.max()) > 2**-9
+
+
 def test_what_a_running_mean_drifts_over_many_elements_is_not_granted_to_a_variance(worker):
     build = GraphBuilder()
     values = randn(3, 4000) + 1e5
