@@ -38,6 +38,11 @@ bool is_finding(const Judgement& judgement) {
   return verdict_info(judgement.verdict).verdict_class == VerdictClass::kFinding;
 }
 
+bool passes_check(const Judgement& judgement) {
+  const VerdictClass verdict_class = verdict_info(judgement.verdict).verdict_class;
+  return verdict_class == VerdictClass::kGood || verdict_class == VerdictClass::kExplained;
+}
+
 const std::vector<double>& DefaultJudge::exact() const {
   static const std::vector<double> kNone;
   return exact_ ? exact_->values : kNone;
@@ -91,7 +96,7 @@ std::optional<Judgement> DefaultJudge::explained_by_rounding(const OutputEvidenc
     if (side.packed.size() != evidence.eager.bytes.size()) return false;
     OutputEvidence other = evidence;
     other.eager = side.view();
-    return judge(other).verdict == Verdict::kMatch;
+    return passes_check(judge(other));
   };
   if (std::ranges::none_of(unrounded, matches)) return std::nullopt;
   return Judgement{Verdict::kPrecisionCasts, judgement.difference,
@@ -109,11 +114,18 @@ std::optional<Judgement> DefaultJudge::explained_by_openness(const OutputEvidenc
   const std::vector<std::byte> closed = without_open(evidence, open.elements);
   OutputEvidence other = evidence;
   other.kernel.bytes = closed;
-  if (judge(other).verdict != Verdict::kMatch) return std::nullopt;
-  return Judgement{Verdict::kUnspecified, judgement.difference,
-                   fmt::format("every element that differs hangs on what PyTorch leaves open: {}",
-                               fmt::join(open.sentences, "; ")),
-                   judgement.worst_element};
+  Judgement rest = judge(other);
+  if (!passes_check(rest)) rest = explained_by_rounding(other, rest).value_or(rest);
+  if (!passes_check(rest)) return std::nullopt;
+  const std::string sentences = fmt::format("{}", fmt::join(open.sentences, "; "));
+  return Judgement{
+      Verdict::kUnspecified, judgement.difference,
+      rest.verdict == Verdict::kMatch
+          ? "every element that differs hangs on what PyTorch leaves open: " + sentences
+          : fmt::format("elements that differ hang on what PyTorch leaves open: {}. Of the others, "
+                        "{}",
+                        sentences, rest.message),
+      judgement.worst_element};
 }
 
 }  // namespace fuseproof

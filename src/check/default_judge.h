@@ -61,6 +61,7 @@ struct OutputSides {
 OutputEvidence evidence_of(const OutputSides& sides);
 
 bool is_finding(const Judgement& judgement);
+bool passes_check(const Judgement& judgement);  // it is good, or what differs is explained
 
 // The kernel is judged with as many of the reference's further runs as that takes; a control with
 // those that the kernel needed, since a check that was settled by an early step fails whatever that

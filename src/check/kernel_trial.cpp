@@ -194,11 +194,15 @@ class KernelTrial {
     }
     for (const std::size_t storage : suspects) {
       if (!wavering.contains(storage)) return accuse_of_reading(storage);
+      std::string message = fmt::format("two runs on the same inputs leave different bytes in {}",
+                                        storage_name(storage));
+      if (site_.fragment.failure.empty() && !is_observed(storage)) {
+        note(message + ", a temporary of its own");
+        continue;
+      }
       const bool is_nan_run = std::ranges::equal(arena_.storage(storage), nan[storage]);
-      trial_.other_runs[storage] = {
-          .bytes = std::move(is_nan_run ? finite[storage] : nan[storage]),
-          .message = fmt::format("two runs on the same inputs leave different bytes in {}",
-                                 storage_name(storage))};
+      trial_.other_runs[storage] = {.bytes = std::move(is_nan_run ? finite[storage] : nan[storage]),
+                                    .message = std::move(message)};
     }
   }
 

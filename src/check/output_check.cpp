@@ -14,11 +14,6 @@
 namespace fuseproof {
 namespace {
 
-bool passes_check(const Judgement& judgement) {
-  const VerdictClass verdict_class = verdict_info(judgement.verdict).verdict_class;
-  return verdict_class == VerdictClass::kGood || verdict_class == VerdictClass::kExplained;
-}
-
 std::string index_text(std::uint64_t element, const std::vector<std::int64_t>& shape) {
   std::vector<std::uint64_t> index(shape.size());
   for (std::size_t dim = shape.size(); dim-- > 0;) {

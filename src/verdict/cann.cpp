@@ -38,6 +38,7 @@ std::string remarks(const Metrics& metrics, const CannThresholds& thresholds) {
         "out]",
         metrics.aligned_nonfinite);
   }
+  if (metrics.compared == 0) text += " [WARN: no element is left to compare]";
   if (metrics.mae > 0 && metrics.rmse / metrics.mae > thresholds.rmse_over_mae) {
     text += fmt::format(" [WARN: RMSE/MAE={:.3g}, deviation not concentrated]",
                         metrics.rmse / metrics.mae);

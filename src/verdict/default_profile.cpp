@@ -167,11 +167,16 @@ Judgement judge_with_opinion(const OutputEvidence& evidence, const DefaultProfil
   const Errors errors = errors_of(evidence, evidence.envelope, profile);
   const bool is_within = is_within_rounding(evidence, errors, profile) ||
                          is_as_good_as_eager(evidence, errors, positions, profile);
-  if (!is_within) {
-    const std::uint64_t worst =
-        errors.violations > 0 ? errors.worst_violation : errors.kernel.max_abs_index;
+  if (!is_within && errors.violations == 0) {
     return kernel_wrong(
-        disagreement.kind, element_of(worst, dtype),
+        disagreement.kind, element_of(errors.kernel.max_abs_index, dtype),
+        fmt::format("each of {} elements is as close to float64 as rounding explains, and all of "
+                    "them together are not: their root mean square error is {:.3g}, eager's {:.3g}",
+                    evidence.eager.count(), errors.kernel.rms, errors.eager.rms));
+  }
+  if (!is_within) {
+    return kernel_wrong(
+        disagreement.kind, element_of(errors.worst_violation, dtype),
         fmt::format("{} of {} elements are further from float64 than rounding explains ({})",
                     errors.violations, evidence.eager.count(), extent_text(errors, positions)));
   }

@@ -267,6 +267,27 @@ void make_it_a_sum(const Path& site, bool accumulate) {
 void accumulate(const Path& site) { make_it_a_sum(site, true); }
 void overwrite(const Path& site) { make_it_a_sum(site, false); }
 
+// One more output, which nothing is known of.
+void add_unchecked_output(const Path& site, bool is_live) {
+  KernelSpec spec = add_spec();
+  spec.arguments.push_back({"out_ptr1", ArgumentRole::kOut, "float*", "buf1", {}});
+  real_file_system().write_text_atomically(site / "kernel.json", to_json(spec).dump());
+  Fragment fragment = add_fragment();
+  fragment.outputs.push_back({.argument = 2,
+                              .buffer = "buf1",
+                              .source = OutputSource::kUnchecked,
+                              .node = "",
+                              .layout = std::nullopt,
+                              .is_live = is_live,
+                              .reason = "no FX value"});
+  write_fragment(site, fragment);
+  const Path file = site / "calls" / "0.json";
+  Json call = parse_json(real_file_system().read_text(file), file.string());
+  call["storages"].push_back({{"size_bytes", 16}, {"address_mod_64", 0}, {"omitted", "output"}});
+  call["arguments"].push_back({{"storage", 2}, {"layout", to_json(four_floats())}});
+  real_file_system().write_text_atomically(file, call.dump());
+}
+
 // Two results by turns, `distance` units in the last place apart (7 is the right one).
 FakeKernel::Body unsteady(int distance) {
   return [distance, runs = std::make_shared<std::atomic<int>>(0)](Arena& arena) {
@@ -304,6 +325,35 @@ TEST_CASE("a kernel without a reference must repeat itself") {
     write_fragment(site, fragment);
   };
   CHECK(Checked(unsteady(1), "", forget).result().verdict == Verdict::kNondeterministic);
+}
+
+TEST_CASE("a wrong output stays the news beside one that does not repeat itself") {
+  // out_ptr0 is judged and wrong; out_ptr1 is live, has no reference, and wavers.
+  const auto add_output = [](const Path& site) { add_unchecked_output(site, /*is_live=*/true); };
+  const auto kernel = [runs = std::make_shared<std::atomic<int>>(0)](Arena& arena) {
+    add(arena);
+    floats_of(arena, 1)[2] = 6;
+    for (float& value : floats_of(arena, 2)) value = static_cast<float>((*runs)++ % 3);
+    return KernelRun{};
+  };
+  const Checked checked(kernel, "", add_output);
+  CHECK(checked.result().verdict == Verdict::kKernelWrong);
+  CHECK(checked.result().outputs.at(0).kernel_value == "6");
+  CHECK(std::ranges::any_of(checked.result().notes, [](const std::string& note) {
+    return note.starts_with("two runs on the same inputs leave different bytes in out_ptr1");
+  }));
+}
+
+TEST_CASE("a temporary need not repeat itself") {
+  const auto add_output = [](const Path& site) { add_unchecked_output(site, /*is_live=*/false); };
+  const auto kernel = [runs = std::make_shared<std::atomic<int>>(0)](Arena& arena) {
+    add(arena);
+    for (float& value : floats_of(arena, 2)) value = static_cast<float>((*runs)++ % 3);
+    return KernelRun{};
+  };
+  const Checked checked(kernel, "", add_output);
+  CHECK(checked.result().verdict == Verdict::kMatch);
+  CHECK(checked.result().notes.at(0).ends_with("a temporary of its own"));
 }
 
 TEST_CASE("a kernel that changes its input is found") {

@@ -160,3 +160,17 @@ TEST_CASE("elements that PyTorch leaves open may hold anything, and the sentence
       {.sides = Sides::integers({127, 6}, {-56, 5}), .open = {{kYes, kNo}, {"C++ says so"}}});
   CHECK(other.judgement.verdict == Verdict::kKernelWrong);
 }
+
+TEST_CASE("beside what is open, rounding may explain the rest, and nothing else does") {
+  constexpr std::byte kYes{1}, kNo{0};
+  // The second element is an integer that free runs give, too.
+  Case given = {.sides = Sides::integers({127, 6, 9}, {-56, 5, 9}),
+                .exact = {127, 5.9, 9},
+                .span = {{-56, 5, 9}, {-56, 6, 9}},
+                .open = {{kYes, kNo, kNo}, {"C++ says so"}}};
+  const Judged explained = judged(given);
+  CHECK(explained.judgement.verdict == Verdict::kUnspecified);
+  CHECK(explained.judgement.message.find("C++ says so. Of the others, ") != std::string::npos);
+  given.sides = Sides::integers({127, 6, 8}, {-56, 5, 9});
+  CHECK(judged(given).judgement.verdict == Verdict::kKernelWrong);
+}
