@@ -61,7 +61,7 @@ lint: setup
 	tools/lint.sh
 
 format:
-	clang-format -i $$(git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp')
+	clang-format -i $$(git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp')
 	$(VENV)/bin/ruff format python tests bench examples
 	$(VENV)/bin/ruff check --fix python tests bench examples
 

@@ -269,7 +269,7 @@ class Recorder:
     def problem(self, where: str, text: str) -> None:
         self.problems.append({"where": where, "text": text})
 
-    # The rest of the session.
+    # The rest of the capture.
 
     def detach(self) -> None:
         for recorder in self._call_recorders:

@@ -32,17 +32,25 @@ class TensorSpec:
     offset: int = 0
     low: int | float | None = None
     high: int | float | None = None
+    storage: int | None = None  # tensors that share memory have the same
 
-    def random(self, generator: torch.Generator, device: str) -> torch.Tensor:
-        storage = self._values((self._extent(),), generator).to(self.dtype)
-        return storage.to(device).as_strided(self.shape, self.stride, self.offset)
-
-    def _extent(self) -> int:
-        """Elements from the storage's first to the tensor's last."""
+    def bytes_of_storage(self) -> int:
+        """From the storage's first element to the tensor's last."""
         if 0 in self.shape:
-            return self.offset
+            return self.offset * self.dtype.itemsize
         steps = zip(self.shape, self.stride, strict=True)
-        return self.offset + 1 + sum((size - 1) * step for size, step in steps)
+        last = self.offset + sum((size - 1) * step for size, step in steps)
+        return (last + 1) * self.dtype.itemsize
+
+    def fill(self, size_bytes: int, generator: torch.Generator, device: str) -> torch.Tensor:
+        """A storage's content, of at least so many bytes."""
+        count = -(-size_bytes // self.dtype.itemsize)
+        return self._values((count,), generator).to(self.dtype).to(device)
+
+    def within(self, content: torch.Tensor) -> torch.Tensor:
+        tensor = torch.empty(0, dtype=self.dtype, device=content.device)
+        storage = content.untyped_storage()
+        return tensor.set_(storage, self.offset, self.shape, self.stride)
 
     def _values(self, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
         if self.dtype.is_complex:
@@ -65,10 +73,26 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class BufferSpec(TensorSpec):
-    """A tensor argument of the kernel. Those with the same `storage` share their memory."""
+    """A tensor argument of the kernel."""
 
     role: str = "in"
-    storage: int = 0
+
+
+def random_tensors(specs: Sequence[TensorSpec], device: str) -> list[torch.Tensor]:
+    """The same ones at each call. What tensors share, the first of them fills."""
+    generator = torch.Generator().manual_seed(_SEED)
+    contents: dict[int, torch.Tensor] = {}
+    tensors = []
+    for spec in specs:
+        if spec.storage is None:
+            content = spec.fill(spec.bytes_of_storage(), generator, device)
+        else:
+            if spec.storage not in contents:
+                sizes = [s.bytes_of_storage() for s in specs if s.storage == spec.storage]
+                contents[spec.storage] = spec.fill(max(sizes), generator, device)
+            content = contents[spec.storage]
+        tensors.append(spec.within(content))
+    return tensors
 
 
 @dataclass(frozen=True)
@@ -82,13 +106,12 @@ class Fragment:
     run_compiled: Callable[[Any], Any]
 
 
-def parse_arguments(doc: str, *, can_check: bool = True) -> argparse.Namespace:
+def parse_arguments(doc: str) -> argparse.Namespace:
     """The command line of a script, whose docstring is its help."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    if can_check:
-        parser.add_argument("--check", action="store_true", required=True, help="see above")
+    parser.add_argument("--check", action="store_true", required=True, help="see above")
     return parser.parse_args()
 
 
@@ -102,21 +125,16 @@ def check(fragment: Fragment) -> int:
     """Compares the two sides, and returns the exit status. What either raises fails the check."""
     side = "eager_fn"
     try:
-        expected = fragment.run_eager(_inputs(fragment))
+        # Made anew for each side, which may write into them.
+        expected = fragment.run_eager(random_tensors(fragment.inputs, fragment.device))
         side = "torch.compile(eager_fn)"
-        actual = fragment.run_compiled(_inputs(fragment))
+        actual = fragment.run_compiled(random_tensors(fragment.inputs, fragment.device))
         side = "the comparison"
         passed = compare_outputs(fragment.output_names, expected, actual)
     except Exception as error:
         print(f"{side} raised {type(error).__name__}: {str(error).strip()}")
         passed = False
     return _verdict(passed)
-
-
-def _inputs(fragment: Fragment) -> list[torch.Tensor]:
-    """Made anew for each side, which may write into them."""
-    generator = torch.Generator().manual_seed(_SEED)
-    return [spec.random(generator, fragment.device) for spec in fragment.inputs]
 
 
 def _verdict(passed: bool) -> int:

@@ -1,8 +1,7 @@
 // kernel.json: what one call site of a fused kernel is, apart from the values it was called with.
 //
-// This is the `BenchmarkSpec` of the design: everything that a runner or a script writer needs, and
-// nothing of torch. Unknown fields of the file are kept when it is written again; a newer major
-// version of the schema is refused.
+// All that a runner or a writer of scripts needs, and nothing of torch. Unknown fields of the file
+// are kept when it is written again; a newer major version of the schema is refused.
 #pragma once
 
 #include <cstdint>

@@ -22,6 +22,12 @@ std::string text_of(const Json& json) { return json_text(json, 1) + "\n"; }
                           path.string()));
 }
 
+// A program may change its working folder while the run is written.
+Path fixed_path(const Path& run) {
+  const Path path = std::filesystem::absolute(run).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
 // The rank that creates a run writes run.json a moment after the folder.
 void wait_for(FileSystem& files, const Path& path) {
   constexpr int kTries = 500;
@@ -35,9 +41,10 @@ RunWriter::RunWriter(FileSystem& files, Path run) : files_(files), run_(std::mov
 
 std::unique_ptr<RunWriter> RunWriter::open(FileSystem& files, const Path& run,
                                            const ProcessIdentity& identity, const Json& info) {
-  files.create_folders(std::filesystem::absolute(run).lexically_normal().parent_path());
-  std::unique_ptr<RunWriter> writer(new RunWriter(files, run));
-  if (files.create_new_folder(run)) {
+  const Path folder = fixed_path(run);
+  files.create_folders(folder.parent_path());
+  std::unique_ptr<RunWriter> writer(new RunWriter(files, folder));
+  if (files.create_new_folder(folder)) {
     writer->create(identity);
   } else {
     writer->join(identity);

@@ -5,13 +5,14 @@
 // is one header and one content, each a line of JSON:
 //
 //   {"program": "…", "module": "…", "graph": "<xxh128>", "content": "<xxh128>"}
-//   {"graphs": [{"sub_graph": ""|".0", "info", "document", "order"}],
-//    "sites": [{"sub_graph", "spec", "fragment", "source", "constants"}]}
+//   {"graphs": [{"sub_graph": ""|".0", "info", "document", "order", "symbol_places"}],
+//    "sites": [{"sub_graph", "spec", "fragment", "source", "constants", "symbol_places"}],
+//    "chains": […]}
 //
-// `spec` and `fragment` are those of kernel.json and fragment.json, `document` and `order` those of
-// graph.json, where a kernel of `order` is named by its index in `sites`. A constant is an
-// attribute of the generated module ({"attribute"}) or written out ({"dtype", "shape", "strides",
-// "bytes"}).
+// `chains` are the graphs before the lowered one. `spec` and `fragment` are those of kernel.json
+// and fragment.json, `document` and `order` those of graph.json, where a kernel of `order` is named
+// by its index in `sites`. A constant is an attribute of the generated module ({"attribute"}) or
+// written out ({"dtype", "shape", "strides", "bytes"}).
 //
 // The header is there to be sure: a file whose content does not have the header's hash, or whose
 // header is not the one asked for, counts as absent. So there is no need to tell versions of the

@@ -19,13 +19,11 @@
 namespace fuseproof {
 namespace {
 
-std::string user_line(const SiteBundle& site) {
-  // The last node of the fragment that came from a line of the user's: what the kernel ends in.
-  for (auto node = site.fragment.graph.nodes.rbegin(); node != site.fragment.graph.nodes.rend();
-       ++node) {
-    if (node->source_file.empty()) continue;
-    const std::string file = Path(node->source_file).filename().string();
-    return fmt::format("{}:{}: {}", file, node->source_line, node->source_text);
+// Of the last node of the fragment that came from one: what the kernel ends in.
+std::string last_user_line(const Graph& graph) {
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    std::string line = user_line(*node);
+    if (!line.empty()) return line;
   }
   return "";
 }
@@ -34,7 +32,7 @@ SiteResult described(const SiteBundle& site, std::int64_t call) {
   SiteResult result;
   result.address = site.address;
   result.kernel = site.spec.kernel;
-  result.user_line = user_line(site);
+  result.user_line = last_user_line(site.fragment.graph);
   result.call = call;
   result.live_outputs = std::ranges::count_if(site.fragment.outputs, &FragmentOutput::is_live);
   return result;
@@ -119,9 +117,14 @@ class CallCheck {
  private:
   using OtherRuns = std::map<std::size_t, OtherRun>;
 
-  // For differences between runs that no judged output shows.
+  // For differences between runs that no judged output shows. A graver finding stays the news.
   SiteResult settle_unrepeated(const OtherRuns& other_runs) {
-    return settle(Verdict::kNondeterministic, other_runs.begin()->second.message);
+    const std::string& message = other_runs.begin()->second.message;
+    if (worse(result_.verdict, Verdict::kNondeterministic) == Verdict::kNondeterministic) {
+      return settle(Verdict::kNondeterministic, message);
+    }
+    result_.notes.push_back(message);
+    return std::move(result_);
   }
 
   SiteResult settle(Verdict verdict, std::string message,

@@ -24,17 +24,22 @@ void show_progress(std::size_t done, std::size_t total, const SiteResult& latest
   std::fflush(stderr);
 }
 
+// Of a traceback, the error that it ends in.
+std::string last_line(std::string text) {
+  text.erase(text.find_last_not_of(" \n") + 1);
+  text.erase(0, text.rfind('\n') + 1);
+  return text;
+}
+
 // The capture's own report is long gone by the time of a check.
-void warn_of_problems(FileSystem& files, const RunReader& run) {
-  const std::vector<CaptureProblem> problems = capture_problems(files, run);
+void warn_of(const std::vector<CaptureProblem>& problems) {
   if (problems.empty()) return;
-  std::string first = problems.front().text;
-  first.erase(first.find_last_not_of(" \n") + 1);
-  first.erase(0, first.rfind('\n') + 1);
   fmt::print(stderr,
-             "fuseproof: {} things went wrong during the capture, and what they concern may be "
-             "missing. The first: {}\nfuseproof: all are under `problems` in {}\n",
-             problems.size(), plain_text(first), problems.front().file.string());
+             "fuseproof: {} thing{} went wrong during the capture, and what {} may be missing. The "
+             "first: {}\nfuseproof: all are under `problems` in {}\n",
+             problems.size(), problems.size() == 1 ? "" : "s",
+             problems.size() == 1 ? "it concerns" : "they concern",
+             plain_text(last_line(problems.front().text)), problems.front().file.string());
 }
 
 CheckPlan plan_of(const CheckArguments& arguments) {
@@ -46,10 +51,15 @@ CheckPlan plan_of(const CheckArguments& arguments) {
   return plan;
 }
 
-// What the capture left in run.json about itself.
-Json capture_of(const RunReader& run) {
+// What the capture left in run.json about itself, and what went wrong in it.
+Json capture_of(const RunReader& run, const std::vector<CaptureProblem>& problems) {
   const JsonObject info(run.info(), (run.path() / "run.json").string());
-  return info.has("capture") ? info.object("capture").value() : Json::object();
+  Json capture = info.has("capture") ? info.object("capture").value() : Json::object();
+  capture["problems"] = Json::array();
+  for (const CaptureProblem& problem : problems) {
+    capture["problems"].push_back(last_line(problem.text));
+  }
+  return capture;
 }
 
 }  // namespace
@@ -85,16 +95,21 @@ void add_check_options(CLI::App& command, CheckArguments& arguments) {
   command.add_flag("--json", arguments.as_json, "one JSON document on stdout");
 }
 
+std::optional<Baseline> baseline_of(const CheckArguments& arguments) {
+  if (arguments.baseline.empty()) return std::nullopt;
+  return Baseline::read(real_file_system(), arguments.baseline);
+}
+
 int check_and_report(const Path& path, const CheckArguments& arguments) {
   FileSystem& files = real_file_system();
   const RunReader run(files, path);
+  const std::vector<CaptureProblem> problems = capture_problems(files, run);
   CheckSummary summary;
-  summary.capture = capture_of(run);
+  summary.capture = capture_of(run, problems);
   require_trust(files, run, arguments.trust());
-  warn_of_problems(files, run);
+  warn_of(problems);
   const std::vector<SiteAddress> sites = select_sites(run, arguments.kernel_pattern);
-  std::optional<Baseline> baseline;
-  if (!arguments.baseline.empty()) baseline = Baseline::read(files, arguments.baseline);
+  const std::optional<Baseline> baseline = baseline_of(arguments);
   const Installation installation = find_installation(files, running_program());
   const auto start = std::chrono::steady_clock::now();
   CheckPlan plan = plan_of(arguments);
@@ -114,11 +129,13 @@ int check_and_report(const Path& path, const CheckArguments& arguments) {
                sites.size());
     return signal_status(signal);
   }
-  if (sites.empty()) {
+  if (sites.empty() && problems.empty()) {
     fmt::print(stderr, "fuseproof: {} holds no kernel. {}\n", path.string(),
                "Did the script call a compiled function after capture began?");
   }
-  return exit_status(results);
+  const int status = exit_status(results);
+  const int at_fault = error_kind_info(ErrorKind::kInternal).exit_status;
+  return status == 0 && !problems.empty() ? at_fault : status;
 }
 
 Command add_check_command(CLI::App& parser) {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/files.h"
+#include "check/baseline.h"
 #include "check/selection.h"
 
 namespace fuseproof {
@@ -41,6 +43,9 @@ struct CheckArguments {
 void add_check_options(CLI::App& command, CheckArguments& arguments);
 // Of commands that run the reference.
 void add_import_option(CLI::App& command, std::vector<std::string>& imports);
+
+// What `--baseline` names, if it names anything. Throws kIo or kBadInput.
+std::optional<Baseline> baseline_of(const CheckArguments& arguments);
 
 // Checks a run, writes the report to stdout and returns the exit status.
 int check_and_report(const Path& run, const CheckArguments& arguments);

@@ -54,6 +54,10 @@ int main_or_throw(std::vector<std::string> words) {
     std::ostringstream out;
     std::ostringstream problem;
     const int status = parser.exit(error, out, problem);
+    const std::vector<std::string> unknown = parser.remaining();
+    if (status != 0 && parser.get_subcommands().empty() && !unknown.empty()) {
+      fmt::print(stderr, "fuseproof: there is no command `{}`\n", plain_text(unknown.front()));
+    }
     fmt::print(stderr, "{}", problem.str());
     write_stdout(out.str());
     return status == 0 ? 0 : 2;

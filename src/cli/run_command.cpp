@@ -105,6 +105,8 @@ int run_script(const RunArguments& arguments, const std::vector<std::string>& sc
                             "or remove it.",
                             output));
   }
+  // A file that cannot be read is better known before the script has run for hours.
+  static_cast<void>(baseline_of(arguments.check));
   const auto [status, signal] = capture(arguments, output, script);
   const bool has_run = files.exists(Path(output) / "run.json");
   if (signal != 0) return ended_early(signal, has_run ? output : "");

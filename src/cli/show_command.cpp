@@ -47,11 +47,12 @@ SiteAddress find_one(const RunReader& run, const std::string& name) {
   for (const SiteAddress& address : found.empty() ? run.sites() : found) {
     choices.push_back("  " + (run.path() / address.process / address.site).string());
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} names {} in {}; there are:\n{}",
-                          name.empty() ? "nothing" : fmt::format("`{}`", name),
-                          found.empty() || name.empty() ? "no site" : "several sites",
-                          run.path().string(), fmt::join(choices, "\n")));
+  const std::string problem =
+      name.empty()
+          ? "name one of the sites"
+          : fmt::format("`{}` names {}", name, found.empty() ? "no site" : "several sites");
+  throw Error(ErrorKind::kUsage, fmt::format("{} in {}; there are:\n{}", problem,
+                                             run.path().string(), fmt::join(choices, "\n")));
 }
 
 std::optional<SiteResult> check_one(const RunReader& run, const SiteAddress& address,

@@ -1,5 +1,7 @@
 #include "fragment/loop_ops.h"
 
+#include <algorithm>
+
 namespace fuseproof {
 namespace {
 
@@ -80,6 +82,10 @@ const LoopOp* find_loop_op(std::string_view name) {
     if (op.name == name) return &op;
   }
   return nullptr;
+}
+
+bool is_loop_op_target(std::string_view target) {
+  return std::ranges::any_of(kLoopOps, [&](const LoopOp& op) { return op.target == target; });
 }
 
 bool admits(LoopOpDomain domain, DType dtype) {

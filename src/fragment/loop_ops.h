@@ -32,6 +32,9 @@ struct LoopOp {
 // Null for an unknown name.
 const LoopOp* find_loop_op(std::string_view name);
 
+// Whether operations of loop bodies become calls of it.
+bool is_loop_op_target(std::string_view target);
+
 bool admits(LoopOpDomain domain, DType dtype);
 
 }  // namespace fuseproof

@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <cmath>
+#include <filesystem>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -226,6 +227,12 @@ Graph graph_from_json(const JsonObject& object) {
     graph.nodes.push_back(std::move(node));
   }
   return graph;
+}
+
+std::string user_line(const Node& node) {
+  if (node.source_file.empty()) return "";
+  const std::string file = std::filesystem::path(node.source_file).filename().string();
+  return fmt::format("{}:{}: {}", file, node.source_line, node.source_text);
 }
 
 std::string to_string(const Node& node) {

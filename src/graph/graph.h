@@ -129,4 +129,7 @@ Graph graph_from_json(const JsonObject& object);
 // "add_1 = aten.add.Tensor(mul, 1.0, alpha=2)".
 std::string to_string(const Node& node);
 
+// "model.py:12: return x + x", the user's line that the node came from; "" where it is unknown.
+std::string user_line(const Node& node);
+
 }  // namespace fuseproof

@@ -152,8 +152,9 @@ std::string summary_line(const std::vector<SiteResult>& results, const CheckSumm
   for (const auto& [verdict, count] : counts(results)) {
     parts.push_back(fmt::format("{} {}", count, verdict));
   }
-  std::string text = fmt::format("\n{} kernels in {:.1f} s: {}", results.size(), summary.seconds,
-                                 fmt::join(parts, ", "));
+  std::string text =
+      fmt::format("\n{} kernel{} in {:.1f} s: {}", results.size(), results.size() == 1 ? "" : "s",
+                  summary.seconds, fmt::join(parts, ", "));
   const auto in_part = std::ranges::count_if(results, passes_in_part);
   if (in_part > 0) text += fmt::format("; {} of them with outputs that are not checked", in_part);
   if (summary.unmet_findings) {

@@ -25,11 +25,7 @@ std::string node_table(const Graph& graph) {
   std::vector<std::vector<std::string>> rows;
   std::string last_line;
   for (const Node& node : graph.nodes) {
-    std::string line;
-    if (!node.source_file.empty()) {
-      line = fmt::format("{}:{}: {}", Path(node.source_file).filename().string(), node.source_line,
-                         node.source_text);
-    }
+    const std::string line = user_line(node);
     // A line that several nodes came from is written once.
     const std::string shown = line == last_line ? "" : line;
     last_line = line;

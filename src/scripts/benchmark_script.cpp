@@ -1,10 +1,11 @@
 #include "scripts/benchmark_script.h"
 
+#include <set>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <kainjow/mustache.hpp>
 
-#include "scripts/eager_function.h"
 #include "scripts/python_source.h"
 #include "scripts/templates.h"
 
@@ -25,8 +26,19 @@ PythonExpression numbers(const std::vector<std::int64_t>& values) {
   return python_tuple(texts);
 }
 
+// Storages that several of the tensors are in.
+std::set<std::size_t> shared_storages(const std::vector<TensorSpec>& tensors) {
+  std::set<std::size_t> seen;
+  std::set<std::size_t> shared;
+  for (const TensorSpec& tensor : tensors) {
+    if (tensor.storage && !seen.insert(*tensor.storage).second) shared.insert(*tensor.storage);
+  }
+  return shared;
+}
+
 // TensorSpec("arg0_1", (8, 16), (16, 1), torch.float32, …).
-std::vector<PythonExpression> tensor_arguments(const TensorSpec& tensor) {
+std::vector<PythonExpression> tensor_arguments(const TensorSpec& tensor,
+                                               const std::set<std::size_t>& shared) {
   const Layout& layout = tensor.layout;
   std::vector<PythonExpression> arguments = {
       python_leaf(python_literal(tensor.name)), numbers(layout.shape), numbers(layout.strides),
@@ -36,13 +48,17 @@ std::vector<PythonExpression> tensor_arguments(const TensorSpec& tensor) {
     arguments.push_back(python_leaf("low=" + python_literal(tensor.range->low)));
     arguments.push_back(python_leaf("high=" + python_literal(tensor.range->high)));
   }
+  if (tensor.storage && shared.contains(*tensor.storage)) {
+    arguments.push_back(python_leaf(fmt::format("storage={}", *tensor.storage)));
+  }
   return arguments;
 }
 
 PythonExpression fx_inputs(const PrecisionContext& precision) {
+  const std::set<std::size_t> shared = shared_storages(precision.fx_input_meta);
   std::vector<PythonExpression> inputs;
   for (const TensorSpec& tensor : precision.fx_input_meta) {
-    inputs.push_back(python_group("script.TensorSpec(", tensor_arguments(tensor), ")"));
+    inputs.push_back(python_group("script.TensorSpec(", tensor_arguments(tensor, shared), ")"));
   }
   return python_group("[", std::move(inputs), "]");
 }
@@ -56,6 +72,9 @@ PythonExpression output_names(const PrecisionContext& precision) {
 }
 
 PythonExpression call_arguments(const BenchmarkSpec& spec) {
+  std::vector<TensorSpec> tensors;
+  for (const ProfileBuffer& buffer : spec.profile_buffers) tensors.push_back(buffer.tensor);
+  const std::set<std::size_t> shared = shared_storages(tensors);
   std::vector<PythonExpression> arguments;
   for (const ScriptArgument& argument : spec.call_arguments) {
     if (!argument.buffer) {
@@ -63,9 +82,8 @@ PythonExpression call_arguments(const BenchmarkSpec& spec) {
       continue;
     }
     const ProfileBuffer& buffer = spec.profile_buffers[*argument.buffer];
-    std::vector<PythonExpression> parts = tensor_arguments(buffer.tensor);
+    std::vector<PythonExpression> parts = tensor_arguments(buffer.tensor, shared);
     parts.push_back(python_leaf(fmt::format("role=\"{}\"", role_name(buffer.role))));
-    parts.push_back(python_leaf(fmt::format("storage={}", buffer.storage)));
     arguments.push_back(python_group("script.BufferSpec(", std::move(parts), ")"));
   }
   return python_group("[", std::move(arguments), "]");

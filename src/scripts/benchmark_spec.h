@@ -27,7 +27,8 @@ struct ValueRange {
 struct TensorSpec {
   std::string name;
   Layout layout;
-  std::optional<ValueRange> range = {};  // absent: normally distributed, or both bools
+  std::optional<std::size_t> storage = {};  // tensors that share memory have the same; absent: own
+  std::optional<ValueRange> range = {};     // absent: normally distributed, or both bools
 };
 
 // An eager function that computes what the kernel computes.
@@ -41,7 +42,6 @@ struct PrecisionContext {
 struct ProfileBuffer {
   TensorSpec tensor;
   ArgumentRole role = ArgumentRole::kIn;
-  std::size_t storage = 0;  // buffers that share memory have the same
 };
 
 // One argument of the kernel: a buffer, or a number such as a size.
@@ -64,8 +64,8 @@ struct BenchmarkSpec {
   Json artifacts = Json::object();      // the kernel: all that is needed to build it, by name
   std::vector<ScriptArgument> call_arguments;  // in the order of the kernel's signature
   std::vector<ProfileBuffer> profile_buffers;
-  std::map<std::string, std::int64_t> symbol_hints;
-  std::map<std::string, std::string> environment;  // TORCHINDUCTOR_* of the generating process
+  std::map<std::string, std::int64_t> symbol_hints;  // the sizes that stand in this script
+  std::map<std::string, std::string> environment;    // TORCHINDUCTOR_* of the generating process
   std::optional<PrecisionContext> precision;
   std::string no_precision_because;  // where there is no precision context
 };

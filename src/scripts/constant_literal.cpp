@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compare/convert.h"
-#include "scripts/eager_function.h"
 #include "scripts/python_source.h"
 
 namespace fuseproof {
@@ -45,11 +45,15 @@ std::string nested(const Packed& packed, std::span<const std::int64_t> shape,
 
 std::string constant_literal(std::span<const std::byte> storage, const Layout& layout,
                              const std::string& device) {
+  const std::string options = fmt::format("dtype=torch.{}, device={}", dtype_name(layout.dtype),
+                                          python_literal(without_device_index(device)));
+  if (element_count(layout) == 0) {
+    return fmt::format("torch.empty([{}], {})", fmt::join(layout.shape, ", "), options);
+  }
   const std::vector<std::byte> bytes = gather(storage, layout);
   std::size_t element = 0;
-  return fmt::format("torch.tensor({}, dtype=torch.{}, device={})",
-                     nested({layout.dtype, bytes}, layout.shape, element), dtype_name(layout.dtype),
-                     python_literal(without_device_index(device)));
+  return fmt::format("torch.tensor({}, {})", nested({layout.dtype, bytes}, layout.shape, element),
+                     options);
 }
 
 }  // namespace fuseproof

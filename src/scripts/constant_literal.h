@@ -9,7 +9,8 @@
 
 namespace fuseproof {
 
-// `storage` holds the layout's elements. The device loses its index: "npu:3" → "npu".
+// `storage` holds the layout's elements; the tensor is row-major. The device loses its index:
+// "npu:3" → "npu".
 std::string constant_literal(std::span<const std::byte> storage, const Layout& layout,
                              const std::string& device);
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "fragment/loop_ops.h"
 #include "scripts/python_source.h"
 
 namespace fuseproof {
@@ -27,6 +28,14 @@ constexpr std::array kNamespaces = {"aten", "prims", "rngprims", "quantized_deco
 // and a check of them would say nothing.
 bool draws(const std::string& target) {
   return target == "prims.inductor_random.default" || target == "prims.inductor_randint.default";
+}
+
+// Whether the operator refuses a number where its schema has a tensor. Loop bodies do not tell the
+// two apart; torch.ops does, but for the arithmetic that Python's operators stand for.
+bool takes_tensors_alone(const std::string& target) {
+  constexpr std::array kArithmetic = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                      "aten.div.Tensor"};
+  return is_loop_op_target(target) && std::ranges::find(kArithmetic, target) == kArithmetic.end();
 }
 
 // Names that the function uses itself, and Python's keywords.
@@ -158,13 +167,38 @@ class Writer {
           fmt::format("node {} draws random numbers, which eager draws in another way", node.name)};
     }
     std::vector<PythonExpression> arguments;
-    for (const Argument& argument : node.arguments) arguments.push_back(text_of(argument));
+    for (const Argument& argument : node.arguments) {
+      arguments.push_back(takes_tensors_alone(node.target) ? tensor_of(node, argument)
+                                                           : text_of(argument));
+    }
     for (const NamedArgument& keyword : node.keywords) {
       arguments.push_back(python_prefixed(dotted_name(keyword.name, "node " + node.name) + "=",
                                           text_of(keyword.argument)));
     }
     return python_group("torch.ops." + dotted_name(node.target, "node " + node.name) + "(",
                         std::move(arguments), ")");
+  }
+
+  // An operand, also where it is a number.
+  PythonExpression tensor_of(const Node& node, const Argument& operand) {
+    PythonExpression text = text_of(operand);
+    if (std::holds_alternative<NodeRef>(operand.value)) return text;
+    return python_leaf(fmt::format("torch.scalar_tensor({}, dtype=torch.{})", text.head,
+                                   dtype_name(dtype_of(node, operand))));
+  }
+
+  // Of a number among a node's operands: that of the tensors beside it.
+  DType dtype_of(const Node& node, const Argument& number) const {
+    if (std::holds_alternative<bool>(number.value)) return DType::kBool;
+    const bool is_float = std::holds_alternative<double>(number.value);
+    const DTypeClass kind = is_float ? DTypeClass::kFloat : DTypeClass::kInteger;
+    for (const Argument& argument : node.arguments) {
+      const auto* ref = std::get_if<NodeRef>(&argument.value);
+      const Node* operand = ref == nullptr ? nullptr : fragment_.graph.find(ref->name);
+      if (operand == nullptr || operand->values.size() != 1 || !operand->values[0]) continue;
+      if (dtype_class(operand->values[0]->dtype) == kind) return operand->values[0]->dtype;
+    }
+    return is_float ? DType::kFloat32 : DType::kInt64;
   }
 
   PythonExpression text_of(const Argument& argument) {
@@ -228,12 +262,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string without_device_index(const std::string& text) {
-  static const std::regex kDevice("([a-z]+):[0-9]+");
-  std::smatch match;
-  return std::regex_match(text, match, kDevice) ? match[1].str() : text;
-}
 
 EagerFunction eager_function(const Fragment& fragment, const SymbolValues& symbols,
                              const std::map<std::string, std::string>& constants) {

@@ -18,9 +18,6 @@ struct EagerFunction {
   std::string failure;               // why there is none
 };
 
-// "cuda:1" → "cuda"; a text that names no device with an index stays as it is.
-std::string without_device_index(const std::string& text);
-
 // `symbols`: what the graph's symbols stand for. `constants`: nodes whose values are written out,
 // as Python expressions; other constants are inputs.
 EagerFunction eager_function(const Fragment& fragment, const SymbolValues& symbols,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,9 @@ bool has_line_feed(const PythonExpression& expression) {
          std::ranges::any_of(expression.elements, has_line_feed);
 }
 
+std::string statement(std::size_t indent, const std::string& before,
+                      const PythonExpression& expression, std::size_t columns);
+
 // Elements between brackets on lines of their own.
 std::string broken(std::size_t indent, const std::string& before,
                    const PythonExpression& expression) {
@@ -68,9 +72,19 @@ std::string broken(std::size_t indent, const std::string& before,
     return text + inner_pad + line + "\n" + pad + expression.tail;
   }
   for (const PythonExpression& element : expression.elements) {
-    text += inner_pad + python_statement(indent + kStep, "", element) + ",\n";
+    // The comma is a column, too.
+    text += inner_pad + statement(indent + kStep, "", element, kPythonColumns - 1) + ",\n";
   }
   return text + pad + expression.tail;
+}
+
+std::string statement(std::size_t indent, const std::string& before,
+                      const PythonExpression& expression, std::size_t columns) {
+  if (expression.is_leaf()) return before + expression.head;
+  std::string line = before + flat(expression);
+  const bool is_short = indent + line.size() <= columns;
+  if (expression.elements.empty() || (is_short && !has_line_feed(expression))) return line;
+  return broken(indent, before, expression);
 }
 
 }  // namespace
@@ -107,6 +121,12 @@ std::string python_text_block(std::string_view text) {
     block += is_plain ? std::string(1, character) : escaped(character);
   }
   return block + "\"\"\"";
+}
+
+std::string without_device_index(const std::string& text) {
+  static const std::regex kDevice("([a-z]+):[0-9]+");
+  std::smatch match;
+  return std::regex_match(text, match, kDevice) ? match[1].str() : text;
 }
 
 std::string docstring_text(std::string_view text) {
@@ -161,11 +181,7 @@ PythonExpression python_expression(const Json& value) {
 
 std::string python_statement(std::size_t indent, const std::string& before,
                              const PythonExpression& expression) {
-  if (expression.is_leaf()) return before + expression.head;
-  std::string line = before + flat(expression);
-  const bool is_short = indent + line.size() <= kPythonColumns;
-  if (expression.elements.empty() || (is_short && !has_line_feed(expression))) return line;
-  return broken(indent, before, expression);
+  return statement(indent, before, expression, kPythonColumns);
 }
 
 }  // namespace fuseproof

@@ -1,5 +1,5 @@
-// Python source text: literals, and the layout of long expressions as black and ruff would have
-// them, so that scripts read like written by hand and need no formatter.
+// Python source text: literals, and the layout of long expressions as ruff would have them,
+// so that scripts read like written by hand.
 #pragma once
 
 #include <string>
@@ -20,6 +20,8 @@ std::string python_literal(double value);
 std::string python_literal(std::string_view text);
 // A string of several lines between triple quotes, raw where that is possible.
 std::string python_text_block(std::string_view text);
+// "cuda:1" → "cuda"; a text that names no device with an index stays as it is.
+std::string without_device_index(const std::string& text);
 // What may stand in one line of a docstring; a blank for each control character.
 std::string docstring_text(std::string_view text);
 

@@ -51,13 +51,14 @@ class SpecBuilder {
     spec_.is_static = kernel.is_static;
     spec_.cpp_wrapper = kernel.cpp_wrapper;
     spec_.nodes = kernel.nodes;
-    spec_.symbol_hints = kernel.symbol_hints;
+    for (const auto& [symbol, hint] : kernel.symbol_hints) {
+      const auto* value = std::get_if<std::int64_t>(&symbols_.at(symbol));
+      spec_.symbol_hints[symbol] = value != nullptr ? *value : hint;
+    }
     std::set<std::string> known;
     for (const Node& node : site_.fragment.graph.nodes) {
-      if (node.source_file.empty()) continue;
-      const std::string file = Path(node.source_file).filename().string();
-      std::string line = fmt::format("{}:{}: {}", file, node.source_line, node.source_text);
-      if (known.insert(line).second) spec_.user_lines.push_back(std::move(line));
+      std::string line = user_line(node);
+      if (!line.empty() && known.insert(line).second) spec_.user_lines.push_back(std::move(line));
     }
   }
 
@@ -127,9 +128,9 @@ class SpecBuilder {
     const bool is_read = argument.role != ArgumentRole::kOut;
     add_buffer({.tensor = {.name = argument.name,
                            .layout = value.layout,
+                           .storage = static_cast<std::size_t>(value.storage),
                            .range = is_read ? range_of(value.storage, value.layout) : std::nullopt},
-                .role = argument.role,
-                .storage = static_cast<std::size_t>(value.storage)});
+                .role = argument.role});
   }
 
   // Without a call the fragment tells, as far as it names the whole of an argument.
@@ -146,8 +147,7 @@ class SpecBuilder {
                               (site_.folder / "kernel.json").string(), argument.name));
     }
     add_buffer({.tensor = {.name = argument.name, .layout = resolved_here(*layout, argument.name)},
-                .role = argument.role,
-                .storage = spec_.profile_buffers.size()});
+                .role = argument.role});
   }
 
   void add_buffer(ProfileBuffer buffer) {
@@ -201,8 +201,10 @@ class SpecBuilder {
     if (call_ && input != nullptr) {
       const Layout layout = layout_in_storage(*call_, input->argument, input->layout, node);
       const CallArgument& argument = call_->arguments[static_cast<std::size_t>(input->argument)];
-      return TensorSpec{
-          .name = node, .layout = layout, .range = range_of(argument.storage, layout)};
+      return TensorSpec{.name = node,
+                        .layout = layout,
+                        .storage = static_cast<std::size_t>(argument.storage),
+                        .range = range_of(argument.storage, layout)};
     }
     const std::optional<SymbolicLayout> layout = value_of(node);
     if (!layout) return std::nullopt;
@@ -226,7 +228,7 @@ class SpecBuilder {
       const FragmentInput* input = input_of(node.name);
       if (node.kind != NodeKind::kConstant || input == nullptr) continue;
       const Layout layout = layout_in_storage(*call_, input->argument, input->layout, node.name);
-      if (element_count(layout) > kMostConstantElements) continue;
+      if (element_count(layout) > kMostConstantElements || !is_contiguous(layout)) continue;
       const auto argument = static_cast<std::size_t>(input->argument);
       const auto content = content_of(call_->arguments[argument].storage);
       if (!content) continue;
@@ -236,6 +238,7 @@ class SpecBuilder {
   }
 
   std::optional<ValueRange> range_of(std::int64_t storage, const Layout& layout) const {
+    if (!has_value_range(layout)) return std::nullopt;
     const auto content = content_of(storage);
     return content ? value_range(content->bytes(), layout) : std::nullopt;
   }

@@ -10,8 +10,6 @@
 namespace fuseproof {
 namespace {
 
-constexpr std::int64_t kMostFloats = 1 << 20;
-
 template <typename Integer>
 ValueRange integer_range(std::span<const std::byte> packed) {
   Integer low = std::numeric_limits<Integer>::max();
@@ -48,19 +46,22 @@ std::optional<ValueRange> float_range(const Packed& packed) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  if (low >= high) return std::nullopt;  // all equal, or none finite: nothing to keep to
-  return ValueRange{low, high};
+  if (low > high) return std::nullopt;  // none is finite
+  return ValueRange{low, high > 0 ? high : 1};
 }
 
 }  // namespace
 
-std::optional<ValueRange> value_range(std::span<const std::byte> storage, const Layout& layout) {
-  const std::int64_t count = element_count(layout);
-  if (count == 0) return std::nullopt;
+bool has_value_range(const Layout& layout) {
   const DTypeClass kind = dtype_class(layout.dtype);
-  if (kind == DTypeClass::kInteger) return integer_range(layout.dtype, gather(storage, layout));
-  if (kind != DTypeClass::kFloat || count > kMostFloats) return std::nullopt;
+  const bool is_number = kind == DTypeClass::kInteger || kind == DTypeClass::kFloat;
+  return is_number && element_count(layout) > 0;
+}
+
+std::optional<ValueRange> value_range(std::span<const std::byte> storage, const Layout& layout) {
+  if (!has_value_range(layout)) return std::nullopt;
   const std::vector<std::byte> packed = gather(storage, layout);
+  if (dtype_class(layout.dtype) == DTypeClass::kInteger) return integer_range(layout.dtype, packed);
   return float_range({layout.dtype, packed});
 }
 

@@ -8,9 +8,11 @@
 
 namespace fuseproof {
 
-// Of integers, and of floats none of which is negative and not all are equal; nothing for bools,
-// other floats, complex numbers and tensors without elements. Floats beyond a million elements are
-// not looked at: such tensors are activations and weights, not variances or probabilities.
+// Whether there can be one: for integers and floats, and with elements.
+bool has_value_range(const Layout& layout);
+
+// Of integers, and of floats none of which is negative: probabilities, variances, counts. Where all
+// are zero, as optimizers' states are at first, it is 0 to 1.
 std::optional<ValueRange> value_range(std::span<const std::byte> storage, const Layout& layout);
 
 }  // namespace fuseproof

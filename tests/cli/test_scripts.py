@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_commands import edit_json, site
+from support import edit_json, site
 
 
 def start(script: Path, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -67,8 +67,11 @@ def test_the_function_makes_the_calls_of_the_fragment_in_their_order(script):
         for n in function.body
         if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
     ]
-    graph = json.loads((script.parent / "fragment.json").read_text())["graph"]
-    assert calls == [n["target"] for n in graph["nodes"] if n["kind"] == "call"]
+    fragment = json.loads((script.parent / "fragment.json").read_text())
+    nodes = fragment["graph"]["nodes"]
+    assert calls == [n["target"] for n in nodes if n["kind"] == "call"]
+    returned = [name.id for name in function.body[-1].value.elts]
+    assert returned == [o["node"] for o in fragment["outputs"] if o["is_live"]]
 
 
 def test_a_check_fails_where_the_two_sides_differ(script):
@@ -113,7 +116,7 @@ def test_a_kernel_without_a_fragment_has_a_script_that_says_why(small_run, fusep
     assert result.returncode == 0
     assert "2 scripts written, 1 of them without an eager function" in result.stdout
     assert "without --check: no origin" in result.stderr
-    ended = start(fragment.with_name("benchmark.py"))
+    ended = start(fragment.with_name("benchmark.py"), "--check")
     assert ended.returncode == 3
     assert ended.stderr == "fuseproof: there is no eager function to check: no origin\n"
 

@@ -15,8 +15,7 @@ BenchmarkSpec relu_spec(const std::string& device) {
   const TensorSpec x{.name = "x", .layout = {DType::kFloat16, {2, 3}, {1, 2}, 4}};
   const ValueRange range{std::int64_t{0}, 2.5};
   spec.profile_buffers = {{.tensor = {.name = "in_ptr0", .layout = x.layout, .range = range},
-                           .role = ArgumentRole::kInOut,
-                           .storage = 1}};
+                           .role = ArgumentRole::kInOut}};
   spec.call_arguments = {{.buffer = 0, .number = {}}, {.buffer = {}, .number = std::int64_t{7}}};
   spec.precision = PrecisionContext{.eager_fn_code = "def eager_fn(inputs):\n    return inputs\n",
                                     .fx_input_meta = {x},
@@ -57,8 +56,21 @@ TEST_CASE("tensors are named by their layout, role, storage and range") {
               "_fx_inputs = [script.TensorSpec(\"x\", (2, 3), (1, 2), torch.float16, offset=4)]"));
   CHECK(holds(relu_spec("cpu"),
               "\"in_ptr0\", (2, 3), (1, 2), torch.float16, offset=4, low=0, "
-              "high=2.5, role=\"inout\", storage=1"));
+              "high=2.5, role=\"inout\""));
   CHECK(holds(relu_spec("cpu"), "    7,\n]"));
+}
+
+TEST_CASE("tensors that share memory say so, and no others") {
+  BenchmarkSpec spec = relu_spec("cpu");
+  std::vector<TensorSpec>& inputs = spec.precision->fx_input_meta;
+  inputs[0].storage = 3;
+  CHECK_FALSE(holds(spec, "storage="));
+  inputs.push_back(inputs[0]);
+  inputs.push_back(inputs[0]);
+  inputs.back().storage = 4;
+  const std::string script = benchmark_script(spec);
+  CHECK(script.find("offset=4, storage=3)") != script.rfind("offset=4, storage=3)"));
+  CHECK(script.find("storage=4") == std::string::npos);
 }
 
 TEST_CASE("sizes that are free are compiled as such, and their hints are said") {
@@ -78,12 +90,11 @@ TEST_CASE("the variables of the process that generated the kernel are set, if th
   CHECK(holds(spec, "_bench_env = {\"TORCHINDUCTOR_MAX_AUTOTUNE\": \"1\"}\n"));
 }
 
-TEST_CASE("without a fragment there is no function, no --check, and the reason") {
+TEST_CASE("without a fragment there is no function, and the reason") {
   BenchmarkSpec spec = relu_spec("cpu");
   spec.precision.reset();
   spec.no_precision_because = "no origin of \"\"\" that\nfits";
   CHECK_FALSE(holds(spec, "eager_fn"));
-  CHECK_FALSE(holds(spec, "--check"));
   CHECK(holds(spec, "  no origin of \"\"\\\" that fits\n"));
   CHECK(holds(spec, "return script.nothing_to_check(\"no origin of \\\"\\\"\\\" that\\nfits\")"));
   CHECK(holds(spec, "artifacts = {"));

@@ -25,7 +25,9 @@ TEST_CASE("elements are nested by the shape and read by the strides") {
   CHECK(literal(values, {DType::kFloat32, {}, {}, 5}) ==
         R"(torch.tensor(6.0, dtype=torch.float32, device="cpu"))");
   CHECK(literal(values, {DType::kFloat32, {0}, {1}, 0}) ==
-        R"(torch.tensor([], dtype=torch.float32, device="cpu"))");
+        R"(torch.empty([0], dtype=torch.float32, device="cpu"))");
+  CHECK(literal(values, {DType::kFloat32, {2, 0}, {1, 1}, 0}) ==
+        R"(torch.empty([2, 0], dtype=torch.float32, device="cpu"))");
 }
 
 TEST_CASE("every class of dtypes is written without loss") {

@@ -91,6 +91,25 @@ TEST_CASE("every kind of argument is Python's") {
         "    return (c,)\n");
 }
 
+TEST_CASE("numbers among tensors are tensors where torch.ops would refuse them") {
+  const auto line = [](const std::string& target, const Json& second) {
+    testing::GraphWriter graph;
+    graph.input("x", testing::layout({4}, {1}, 0, "bfloat16"));
+    graph.node(call_node(target, {{{"node", "x"}}, second}, Json::object()));
+    const std::string code = code_of(fragment_of(graph, {"c"}));
+    const std::size_t begin = code.find("    c = torch.ops.") + 18;
+    return code.substr(begin, code.find('\n', begin) - begin);
+  };
+  CHECK(line("aten.le.Tensor", 0.5) ==
+        "aten.le.Tensor(x, torch.scalar_tensor(0.5, dtype=torch.bfloat16))");
+  CHECK(line("aten.pow.Tensor_Tensor", 2) ==
+        "aten.pow.Tensor_Tensor(x, torch.scalar_tensor(2, dtype=torch.int64))");
+  CHECK(line("aten.logical_and.default", true) ==
+        "aten.logical_and.default(x, torch.scalar_tensor(True, dtype=torch.bool))");
+  CHECK(line("aten.add.Tensor", 0.5) == "aten.add.Tensor(x, 0.5)");
+  CHECK(line("aten.le.Scalar", 0.5) == "aten.le.Scalar(x, 0.5)");
+}
+
 TEST_CASE("names that Python or the function need are left to them") {
   testing::GraphWriter graph;
   graph.input("inputs").call("lambda", "aten.sin.default", {"inputs"});

@@ -37,7 +37,7 @@ TEST_CASE("the specification is what the bundle says, and of one call") {
   REQUIRE(spec.profile_buffers.size() == 2);
   CHECK(spec.profile_buffers[0].role == ArgumentRole::kIn);
   CHECK(spec.profile_buffers[1].role == ArgumentRole::kOut);
-  CHECK(spec.profile_buffers[0].storage != spec.profile_buffers[1].storage);
+  CHECK(spec.profile_buffers[0].tensor.storage != spec.profile_buffers[1].tensor.storage);
   REQUIRE(spec.precision);
   CHECK(spec.precision->output_names == std::vector<std::string>{"add"});
   REQUIRE(spec.precision->fx_input_meta.size() == 1);

@@ -37,7 +37,8 @@ TEST_CASE("floats keep to it where none is negative") {
   CHECK(range<float>(DType::kFloat32, {0.5F, 0, 2}) == std::pair(0.0, 2.0));
   CHECK(range<float>(DType::kFloat32, {0.5F, kNan, kInfinity, 2}) == std::pair(0.5, 2.0));
   CHECK_FALSE(range<float>(DType::kFloat32, {0.5F, -1}));
-  CHECK_FALSE(range<float>(DType::kFloat32, {1, 1}));  // a weight of ones, before training
+  CHECK(range<float>(DType::kFloat32, {1, 1}) == std::pair(1.0, 1.0));  // a fresh variance
+  CHECK(range<float>(DType::kFloat32, {0, 0}) == std::pair(0.0, 1.0));  // a fresh second moment
   CHECK_FALSE(range<float>(DType::kFloat32, {kNan, kInfinity}));
 }
 

@@ -8,8 +8,8 @@ from fuseproof import script
 
 
 def made(*arguments, **options) -> torch.Tensor:
-    spec = script.TensorSpec("x", *arguments, **options)
-    return spec.random(torch.Generator().manual_seed(0), "cpu")
+    (tensor,) = script.random_tensors([script.TensorSpec("x", *arguments, **options)], "cpu")
+    return tensor
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,20 @@ def test_the_same_seed_gives_the_same_values_and_floats_are_standard_normal():
     # Five standard deviations of the mean and of the variance of 10000 samples.
     assert abs(tensor.mean().item()) < 0.05
     assert abs(tensor.var().item() - 1) < 5 * (2 / 10000) ** 0.5
+
+
+def test_tensors_of_one_storage_share_memory_whatever_their_dtypes():
+    whole = script.TensorSpec("a", (2, 4), (4, 1), torch.float32, storage=1)
+    part = script.TensorSpec("b", (2,), (4,), torch.float32, offset=9, storage=1)
+    bits = script.TensorSpec("c", (8,), (1,), torch.int32, storage=1)
+    other = script.TensorSpec("d", (8,), (1,), torch.float32, storage=2)
+    a, b, c, d = script.random_tensors([whole, part, bits, other], "cpu")
+    b.zero_()
+    a[0, 1] = 1.0
+    assert c[1] == 0x3F800000  # the bits of 1.0
+    assert a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+    assert b.untyped_storage().nbytes() == (9 + 4 + 1) * 4
+    assert d.data_ptr() != a.data_ptr()
 
 
 def test_a_range_holds_and_both_of_its_ends_are_reached_by_integers():
