@@ -99,7 +99,8 @@ _CONSTANTS = {
 
 def number_or_constant(value: Any) -> Any:
     if isinstance(value, Node):
-        return {"node": value.name}
+        is_subgraph = subgraph_of(value) is not None
+        return {"subgraph": str(value.target)} if is_subgraph else {"node": value.name}
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return value
     if isinstance(value, float):
@@ -109,7 +110,24 @@ def number_or_constant(value: Any) -> Any:
     for kind, cls in _CONSTANTS.items():
         if isinstance(value, cls):
             return {kind: str(value).removeprefix("torch.")}
+    if isinstance(value, torch._ops.OpOverload):
+        return {"operator": str(value)}
+    if isinstance(value, torch._ops.HigherOrderOperator):
+        # What functionalization makes of a call whose graphs write into its operands.
+        name: Any = value.name
+        raise Unserializable(f"a graph that `{name()}` calls writes into an operand")
     raise Unserializable(f"{value!r}, a {type(value).__module__}.{type(value).__qualname__}")
+
+
+def subgraph_of(node: Node) -> torch.fx.GraphModule | None:
+    """The graph that a get_attr node stands for, if it is one: the argument of a call that calls
+    it."""
+    if node.op != "get_attr":
+        return None
+    value: Any = node.graph.owning_module
+    for part in str(node.target).split("."):
+        value = getattr(value, part, None)
+    return value if isinstance(value, torch.fx.GraphModule) else None
 
 
 def _float_part(value: float) -> float | str:
@@ -229,12 +247,33 @@ def _aliases(graph: torch.fx.Graph) -> dict[str, str]:
     return aliases
 
 
-def read_nodes(graph: torch.fx.Graph, constants: dict[str, torch.Tensor], sizes: Sizes) -> Json:
-    """A graph. `constants`: the values of its get_attr nodes, by node name."""
-    nodes, mutations, problems = [], {}, {}
+_NO_TENSOR = "its value is no plain tensor"
+_OF_SUBGRAPH = "a constant that a graph makes itself is not kept; one from outside is an operand"
+
+
+def read_nodes(
+    graph: torch.fx.Graph,
+    constants: dict[str, torch.Tensor],
+    sizes: Sizes,
+    unknown_constant: str = _NO_TENSOR,
+) -> Json:
+    """A graph. `constants`: the values of its get_attr nodes, by node name; `unknown_constant` says
+    why others have none. Those that are graphs are read into `subgraphs`, and are no nodes."""
+    nodes, mutations = [], {}
+    problems: dict[str, str] = {}
     symbols: dict[str, int] = {}
+    subgraphs: dict[str, Json] = {}
     is_static = True
     for node in graph.nodes:
+        if (module := subgraph_of(node)) is not None:
+            read = read_nodes(module.graph, {}, sizes, _OF_SUBGRAPH)
+            subgraphs[str(node.target)] = read["graph"]
+            symbols.update(read["symbols"])
+            is_static = is_static and read["is_static"]
+            for name, problem in read["problems"].items():
+                text = f"node `{name}` of its graph `{node.target}`: {problem}"
+                problems.update({user.name: text for user in node.users})
+            continue
         try:
             nodes.append(_node(node, constants, sizes))
         except Unserializable as problem:
@@ -242,7 +281,7 @@ def read_nodes(graph: torch.fx.Graph, constants: dict[str, torch.Tensor], sizes:
             bare = {"name": node.name, "kind": _KINDS.get(node.op, "call"), "values": []}
             nodes.append({**bare, "target": target_name(node)})
         if node.op == "get_attr" and node.name not in constants:
-            problems[node.name] = "its value is no plain tensor"
+            problems[node.name] = unknown_constant
         if targets := mutated_nodes(node):
             mutations[node.name] = targets
         for number in _symbolic_numbers(node):
@@ -250,7 +289,7 @@ def read_nodes(graph: torch.fx.Graph, constants: dict[str, torch.Tensor], sizes:
             if isinstance(number.node.hint, int) and number.node.expr.is_symbol:
                 symbols[str(number.node.expr)] = number.node.hint
     return {
-        "graph": {"nodes": nodes},
+        "graph": {"nodes": nodes, **({"subgraphs": subgraphs} if subgraphs else {})},
         "mutations": mutations,
         "problems": problems,
         "is_static": is_static,

@@ -38,7 +38,7 @@ def new_site(
     ]
     origins = {node for step in kernel_record["steps"] for node in step["origins"]}
     spec = {
-        "version": "1.1",
+        "version": "1.2",
         "kernel": kernel,
         "site": name,
         "graph": record.id,

@@ -14,7 +14,7 @@
 namespace fuseproof {
 
 inline constexpr int kBundleVersionMajor = 1;
-inline constexpr int kBundleVersionMinor = 1;
+inline constexpr int kBundleVersionMinor = 2;
 
 enum class ArgumentRole : std::uint8_t { kIn, kOut, kInOut, kSize };
 
@@ -54,7 +54,7 @@ struct KernelSpec {
   int version_minor = kBundleVersionMinor;
   std::string kernel;  // "cpp_fused_add_relu_0"
   std::string site;    // "003_cpp_fused_add_relu_0"
-  std::string graph;   // id of the lowered graph in the run: "0"
+  std::string graph;   // id of the lowered graph in the run: "0"; of its second sub-graph: "0.1"
   std::string device = "cpu";
   int threads = 1;  // torch.get_num_threads() when the code was generated
   bool is_static = true;

@@ -97,13 +97,14 @@ void bind_inputs(const LoweredGraph& lowered, Fragment& fragment) {
 Fragment whole_graph(const LoweredGraph& lowered) {
   Fragment fragment;
   const std::set<std::string> given = given_symbols(lowered.graph);
+  fragment.graph.subgraphs = lowered.graph.subgraphs;
   for (const Node& node : lowered.graph.nodes) {
     if (node.kind == NodeKind::kOutput) continue;
     const bool is_number = node.kind == NodeKind::kCall && node.number;
     const bool is_given = is_number && follows_from(*node.number, given);
     fragment.graph.nodes.push_back(is_given ? placeholder_of(node) : node);
     const auto problem = lowered.problems.find(node.name);
-    // A constant that is no tensor, a sub-graph, is the business of the call that takes it.
+    // A constant that is no tensor is the business of the call that takes it.
     if (problem == lowered.problems.end() || node.kind == NodeKind::kConstant) continue;
     if (is_given || !fragment.failure.empty()) continue;
     fragment.failure = fmt::format("node `{}` ({}) could not be recorded: {}", node.name,

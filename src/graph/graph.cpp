@@ -40,6 +40,7 @@ Json symbol_to_json(const Symbol& symbol) {
 Argument object_from_json(const Json& value, const std::string& where) {
   const JsonObject object(value, where);
   if (object.has("node")) return {NodeRef{object.string("node")}};
+  if (object.has("subgraph")) return {SubgraphRef{object.string("subgraph")}};
   if (object.has("float")) return {float_from_json(object.raw("float"), where)};
   if (object.has("complex")) {
     const Json& parts = object.raw("complex");
@@ -47,7 +48,7 @@ Argument object_from_json(const Json& value, const std::string& where) {
     return {Complex{float_from_json(parts[0], where), float_from_json(parts[1], where)}};
   }
   if (object.has("symbol")) return {symbol_from_json(object)};
-  for (const char* kind : {"dtype", "device", "layout", "memory_format"}) {
+  for (const char* kind : {"dtype", "device", "layout", "memory_format", "operator"}) {
     if (object.has(kind)) return {TorchConstant{kind, object.string(kind)}};
   }
   malformed(where, "an argument object of no known kind: " + json_text(value, -1));
@@ -71,6 +72,7 @@ std::string to_string(const Argument& argument) {
                    return fmt::format("({}+{}j)", float_text(value.real), float_text(value.imag));
                  },
                  [](const NodeRef& value) { return value.name; },
+                 [](const SubgraphRef& value) { return value.name; },
                  [](const TorchConstant& value) {
                    return value.kind == "device" ? fmt::format("device('{}')", value.name)
                                                  : "torch." + value.name;
@@ -167,6 +169,12 @@ const Node* Graph::find(const std::string& name) const {
   return nullptr;
 }
 
+bool takes_subgraphs(const Node& node) {
+  bool result = false;
+  for_each_subgraph_ref(node, [&](const SubgraphRef&) { result = true; });
+  return result;
+}
+
 Json to_json(const Argument& argument) {
   return std::visit(
       Overloaded{
@@ -181,6 +189,9 @@ Json to_json(const Argument& argument) {
           },
           [](const NodeRef& value) {
             return Json{{"node", value.name}};
+          },
+          [](const SubgraphRef& value) {
+            return Json{{"subgraph", value.name}};
           },
           [](const TorchConstant& value) {
             return Json{{value.kind, value.name}};
@@ -209,11 +220,19 @@ Argument argument_from_json(const Json& value, const std::string& where) {
 Json to_json(const Graph& graph) {
   Json nodes = Json::array();
   for (const Node& node : graph.nodes) nodes.push_back(node_to_json(node));
-  return {{"nodes", std::move(nodes)}};
+  Json json = {{"nodes", std::move(nodes)}};
+  for (const auto& [name, subgraph] : graph.subgraphs) json["subgraphs"][name] = to_json(subgraph);
+  return json;
 }
 
 Graph graph_from_json(const JsonObject& object) {
   Graph graph;
+  if (object.has("subgraphs")) {
+    const JsonObject subgraphs = object.object("subgraphs");
+    for (const auto& [name, value] : subgraphs.value().items()) {
+      graph.subgraphs.emplace(name, graph_from_json(subgraphs.object(name)));
+    }
+  }
   std::unordered_set<std::string> known;
   for (const JsonObject& entry : object.objects("nodes")) {
     Node node = node_from_json(entry);
@@ -221,6 +240,12 @@ Graph graph_from_json(const JsonObject& object) {
       if (!known.contains(ref.name)) {
         entry.fail("arguments",
                    fmt::format("refers to `{}`, which no earlier node defines", ref.name));
+      }
+    });
+    for_each_subgraph_ref(node, [&](const SubgraphRef& ref) {
+      if (!graph.subgraphs.contains(ref.name)) {
+        entry.fail("arguments",
+                   fmt::format("names the sub-graph `{}`, which is not there", ref.name));
       }
     });
     if (!known.insert(node.name).second) entry.fail("name", "repeats an earlier node's");

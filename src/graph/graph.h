@@ -1,9 +1,13 @@
 // An FX graph as plain data: nodes in execution order, each with its target, arguments and the
 // metadata of its value. This is what capture reads out of torch and what the reference runs; it
 // knows nothing of torch itself.
+//
+// An operator of higher order (cond, while_loop) calls graphs. Those lie in the graph that calls
+// them, by name, and an argument names one; their inputs are what the operator gives them.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -19,16 +23,21 @@ struct Argument;
 // What may stand in the arguments of a node. JSON forms:
 //   null, true, 3, 2.5, "text", [ … ]          None, bool, int, float, str, list or tuple
 //   {"node": "add_1"}                           another node's value
+//   {"subgraph": "true_graph_0"}                a graph that the call may call
 //   {"float": "nan" | "inf" | "-inf"}           a float that JSON cannot write
 //   {"complex": [re, im]}
-//   {"dtype": "float32"}  {"device": "cpu"}  {"layout": "strided"}  {"memory_format":
-//   "channels_last"}
+//   {"dtype": "float32"}  {"device": "cpu"}  {"layout": "strided"}
+//   {"memory_format": "channels_last"}  {"operator": "aten.sin.default"}
 //   {"symbol": "s0 + 1", "hint": 9}             a symbolic number (base/expression.h), with the
-//   value
-//                                               seen at compile time where there was an integer one
+//                                               value seen at compile time where there was an
+//                                               integer one
 struct NodeRef {
   std::string name;
   bool operator==(const NodeRef&) const = default;
+};
+struct SubgraphRef {
+  std::string name;
+  bool operator==(const SubgraphRef&) const = default;
 };
 struct None {
   bool operator==(const None&) const = default;
@@ -38,9 +47,9 @@ struct Complex {
   double imag = 0;
   bool operator==(const Complex&) const = default;
 };
-// A torch constant: an object of torch.dtype, device, layout or memory_format.
+// A torch constant: an object of torch.dtype, device, layout or memory_format, or an operator.
 struct TorchConstant {
-  std::string kind;  // "dtype", "device", "layout", "memory_format"
+  std::string kind;  // "dtype", "device", "layout", "memory_format", "operator"
   std::string name;
   bool operator==(const TorchConstant&) const = default;
 };
@@ -52,8 +61,8 @@ struct Symbol {
 using ArgumentList = std::vector<Argument>;
 
 struct Argument {
-  std::variant<None, bool, std::int64_t, double, std::string, Complex, NodeRef, TorchConstant,
-               Symbol, ArgumentList>
+  std::variant<None, bool, std::int64_t, double, std::string, Complex, NodeRef, SubgraphRef,
+               TorchConstant, Symbol, ArgumentList>
       value;
   bool operator==(const Argument&) const = default;
 };
@@ -87,6 +96,7 @@ struct Node {
 
 struct Graph {
   std::vector<Node> nodes;  // in execution order; the last one is the only kOutput, if there is one
+  std::map<std::string, Graph> subgraphs = {};  // those that arguments name
 
   // Null when no node has the name. Linear.
   const Node* find(const std::string& name) const;
@@ -116,14 +126,33 @@ void for_each_node_ref(const Node& node, Visitor&& visit) {
   for (const NamedArgument& keyword : node.keywords) for_each_node_ref(keyword.argument, visit);
 }
 
+// Calls `visit` with each SubgraphRef in the argument, nested ones included, in order.
+template <typename Visitor>
+void for_each_subgraph_ref(const Argument& argument, Visitor&& visit) {
+  if (const auto* ref = std::get_if<SubgraphRef>(&argument.value)) visit(*ref);
+  if (const auto* list = std::get_if<ArgumentList>(&argument.value)) {
+    for (const Argument& element : *list) for_each_subgraph_ref(element, visit);
+  }
+}
+// The same for all arguments and keywords of a node.
+template <typename Visitor>
+void for_each_subgraph_ref(const Node& node, Visitor&& visit) {
+  for (const Argument& argument : node.arguments) for_each_subgraph_ref(argument, visit);
+  for (const NamedArgument& keyword : node.keywords) for_each_subgraph_ref(keyword.argument, visit);
+}
+
+// Whether a call is given a graph to call.
+bool takes_subgraphs(const Node& node);
+
 Json to_json(const Argument& argument);
 Argument argument_from_json(const Json& value, const std::string& where);
 
 // {"nodes": [{"name", "kind": "placeholder"|"constant"|"call"|"output", "target", "arguments",
 //   "keywords": {…}, "values": [layout|null], "is_tuple", "number"?: {"symbol": "s0", "hint": 8},
-//   "source": {"file", "line", "text"}}]}
+//   "source": {"file", "line", "text"}}], "subgraphs"?: {"true_graph_0": {"nodes": …}}}
 Json to_json(const Graph& graph);
-// Throws kBadInput for a malformed document, a repeated name, or a reference to a later node.
+// Throws kBadInput for a malformed document, a repeated name, or a reference to a later node or to
+// a sub-graph that is not there.
 Graph graph_from_json(const JsonObject& object);
 
 // "add_1 = aten.add.Tensor(mul, 1.0, alpha=2)".

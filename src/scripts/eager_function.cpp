@@ -215,6 +215,9 @@ class Writer {
                                                     python_literal(value.imag)));
                    },
                    [this](const NodeRef& value) { return python_leaf(name_of(value.name)); },
+                   [](const SubgraphRef& value) -> PythonExpression {
+                     throw NotWritable{fmt::format("the graph {} is an argument", value.name)};
+                   },
                    [](const TorchConstant& value) {
                      if (value.kind != "device")
                        return python_leaf("torch." + dotted_name(value.name, "an argument"));

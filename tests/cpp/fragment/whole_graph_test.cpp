@@ -82,7 +82,7 @@ TEST_CASE("a size that the arguments show is a placeholder, one in the data is c
   CHECK(fragment.graph.find("size")->kind == NodeKind::kPlaceholder);
 }
 
-TEST_CASE("a call that could not be recorded is the graph's failure; a sub-graph is its caller's") {
+TEST_CASE("a call that could not be recorded is the graph's failure; a constant is its caller's") {
   GraphWriter graph;
   graph.input("x").call("odd", "python:mine.odd", {"x"});
   graph.node(

@@ -34,7 +34,9 @@ TEST_CASE("every kind of argument survives JSON") {
       {std::string("mean")},
       {Complex{1.5, -2}},
       {NodeRef{"add_1"}},
+      {SubgraphRef{"true_graph_0"}},
       {TorchConstant{"dtype", "float32"}},
+      {TorchConstant{"operator", "aten.sin.default"}},
       {TorchConstant{"device", "cpu"}},
       {TorchConstant{"memory_format", "channels_last"}},
       {Symbol{"s0 + 1", 9}},
@@ -101,5 +103,38 @@ TEST_CASE("malformed graphs are refused with the node's place") {
                     "g.json: `nodes[0]`: field `kind` is `loop`, which is no kind of node");
   CHECK_THROWS_AS(parsed(R"({"nodes": [{"name": "x", "kind": "call", "target": "t",
                                         "arguments": [{"unknown": 1}]}]})"),
+                  Error);
+}
+
+TEST_CASE("graphs that a call may call survive JSON, nested ones too") {
+  const std::string text = R"json({
+    "nodes": [{"name": "x", "kind": "placeholder"},
+      {"name": "cond", "kind": "call", "target": "python:torch.ops.higher_order.cond",
+       "arguments": [{"node": "x"}, {"subgraph": "a"}, {"subgraph": "b"}, [{"node": "x"}]]}],
+    "subgraphs": {
+      "a": {"nodes": [{"name": "x", "kind": "placeholder"},
+                      {"name": "loop", "kind": "call", "target": "f",
+                       "keywords": {"body": {"subgraph": "a"}}}],
+            "subgraphs": {"a": {"nodes": []}}},
+      "b": {"nodes": [{"name": "y", "kind": "placeholder"}]}}})json";
+  const Graph graph = parsed(text);
+  CHECK(graph.subgraphs.size() == 2);
+  CHECK(graph.subgraphs.at("b").nodes.front().name == "y");
+  CHECK(graph.subgraphs.at("a").subgraphs.contains("a"));
+  CHECK_FALSE(takes_subgraphs(graph.nodes[0]));
+  CHECK(takes_subgraphs(graph.nodes[1]));
+  CHECK(takes_subgraphs(graph.subgraphs.at("a").nodes[1]));
+  CHECK(to_string(graph.nodes[1]) == "cond = python:torch.ops.higher_order.cond(x, a, b, [x])");
+  const Json again = to_json(graph);
+  CHECK(to_json(graph_from_json(JsonObject(again, "again"))) == again);
+}
+
+TEST_CASE("a graph that is named and not there is refused, wherever the name stands") {
+  CHECK_THROWS_WITH_AS(parsed(R"({"nodes": [{"name": "x", "kind": "call", "target": "f",
+                            "arguments": [[{"subgraph": "a"}]]}]})"),
+                       doctest::Contains("names the sub-graph `a`, which is not there"), Error);
+  // One of the graph around it is none of its own.
+  CHECK_THROWS_AS(parsed(R"({"nodes": [], "subgraphs": {"a": {"nodes": [
+                 {"name": "x", "kind": "call", "target": "f", "arguments": [{"subgraph": "a"}]}]}}})"),
                   Error);
 }
