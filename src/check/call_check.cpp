@@ -17,7 +17,6 @@
 #include "fragment/narrowed.h"
 
 namespace fuseproof {
-namespace {
 
 // Of the last node of the fragment that came from one: what the kernel ends in.
 std::string last_user_line(const Graph& graph) {
@@ -27,6 +26,8 @@ std::string last_user_line(const Graph& graph) {
   }
   return "";
 }
+
+namespace {
 
 SiteResult described(const SiteBundle& site, std::int64_t call) {
   SiteResult result;

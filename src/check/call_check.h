@@ -1,6 +1,8 @@
 // Judges one recorded call of one kernel: fragment against artifact, on the same inputs.
 #pragma once
 
+#include <string>
+
 #include "bundle/run.h"
 #include "bundle/runners.h"
 #include "check/results.h"
@@ -17,6 +19,9 @@ struct CheckSettings {
   CannThresholds cann;
   RunLimits limits;
 };
+
+// "model.py:12: y = x.relu()": what the kernel ends in; "" where no line of the user's is known.
+std::string user_line(const SiteBundle& site);
 
 // Runs the kernel twice (different poison) and the fragment once; in float64 and disturbed only
 // where the numbers need a further opinion. Throws Error for a fault of the bundle or of Fuseproof;

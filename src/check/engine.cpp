@@ -16,10 +16,20 @@
 namespace fuseproof {
 namespace {
 
+// Kernels of a sub-graph are called where its operator calls the graph.
+std::string without_calls(const SiteBundle& site) {
+  const bool is_of_subgraph = site.spec.graph.find('.') != std::string::npos;
+  if (!is_of_subgraph) return "no call of it was recorded";
+  return "no call of it was recorded: it belongs to a branch of a cond or to the body of a loop, "
+         "which the program did not enter while it was captured. Capture the model with inputs "
+         "that lead there";
+}
+
 SiteResult unjudged(const SiteBundle& site, Verdict verdict, std::string message) {
   SiteResult result;
   result.address = site.address;
   result.kernel = site.spec.kernel;
+  result.user_line = user_line(site);
   result.verdict = verdict;
   result.stage = verdict_stage(verdict, Stage::kNone);
   result.message = std::move(message);
@@ -94,7 +104,7 @@ SiteResult check_site(const RunReader& run, const SiteAddress& address, Workbenc
     return unjudged(site, Verdict::kDidNotBuild, prepared.message);
   }
   if (site.calls.empty()) {
-    return unjudged(site, Verdict::kNotChecked, "no call of it was recorded");
+    return unjudged(site, Verdict::kNotChecked, without_calls(site));
   }
   SiteResult result = check_calls(run, site, workbench, settings);
   result.calls = std::ssize(site.calls);

@@ -569,6 +569,19 @@ TEST_CASE("a site without a recorded call is not checked") {
       add, "", [](const Path& site) { real_file_system().remove(site / "calls" / "0.json"); });
   CHECK(checked.result().verdict == Verdict::kNotChecked);
   CHECK(checked.result().message == "no call of it was recorded");
+  CHECK(checked.result().user_line == "model.py:12: return x + x");
+}
+
+TEST_CASE("a site of a sub-graph without a recorded call says how to get one") {
+  const Checked checked(add, "", [](const Path& site) {
+    real_file_system().remove(site / "calls" / "0.json");
+    KernelSpec spec = add_spec();
+    spec.graph = "0.1";
+    real_file_system().write_text_atomically(site / "kernel.json", to_json(spec).dump());
+  });
+  CHECK(checked.result().verdict == Verdict::kNotChecked);
+  CHECK(checked.result().message.find("Capture the model with inputs that lead there") !=
+        std::string::npos);
 }
 
 TEST_CASE("several workers give the results in the order of the sites") {
