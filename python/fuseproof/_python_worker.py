@@ -9,24 +9,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
-import functools
 import importlib
 import json
 import signal
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
 from fuseproof._core import NodeChannel
 from fuseproof._lowering import Unserializable, number_or_constant, tensor_layout
+from fuseproof._subgraphs import SubgraphCall
 from fuseproof._torch_hooks import register_operators
+from fuseproof._values import Refusal, read_value
 
 Json = dict[str, Any]
-
-
-class Refusal(Exception):
-    """Why a node cannot be run here."""
+Callee = torch._ops.OpOverload | SubgraphCall
 
 
 # --- Operators ------------------------------------------------------------------------------------
@@ -52,9 +50,6 @@ def find_operator(target: str, problems: list[str]) -> torch._ops.OpOverload:
         found = getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
     if isinstance(found, torch._ops.OpOverload):
         return found
-    # "python:" is what capture puts before the name of what is no operator (_lowering.py).
-    if namespace == "higher_order" or target.startswith("python:torch.ops.higher_order."):
-        raise Refusal("a higher-order operator calls sub-graphs, which are not part of the record")
     if target.startswith("python:"):
         raise Refusal("it is a function of Python's, and no operator")
     if problems:
@@ -66,11 +61,20 @@ def find_operator(target: str, problems: list[str]) -> torch._ops.OpOverload:
     )
 
 
-def describe(operator: torch._ops.OpOverload) -> Json:
-    draws = torch.Tag.nondeterministic_seeded in operator.tags
+def find_callee(request: Json, problems: list[str]) -> Callee:
+    find = partial(find_operator, problems=problems)
+    if "subgraph_call" in request:
+        return SubgraphCall(request["target"], request["subgraph_call"], find)
+    return find(request["target"])
+
+
+def describe(callee: Callee) -> Json:
+    if isinstance(callee, SubgraphCall):
+        return callee.describe()
+    draws = torch.Tag.nondeterministic_seeded in callee.tags
     return {
         "reply": "operator",
-        "schema": str(operator._schema),
+        "schema": str(callee._schema),
         "draws_random_numbers": draws,
     }
 
@@ -85,6 +89,7 @@ class Memory:
         self._arguments = [self._map(address, size) for address, size in places]
         self._index = {place[0]: index for index, place in enumerate(places) if place[1]}
         self._results: list[torch.UntypedStorage] = []
+        self.references = {"storage": self.tensor}
 
     @staticmethod
     def _map(address: int, size: int) -> torch.UntypedStorage:
@@ -115,26 +120,6 @@ class Memory:
         return [(storage.data_ptr(), storage.nbytes()) for storage in self._results]
 
 
-# Of the other kinds (dtype, layout, memory_format), `content` is an attribute of torch.
-_CONSTANTS: dict[str, Callable[[Any], Any]] = {
-    "float": float,
-    "complex": lambda parts: complex(*map(float, parts)),
-    "device": torch.device,
-}
-
-
-def read_value(value: Any, memory: Memory) -> Any:
-    """The inverse of `argument` in _lowering.py, and a tensor."""
-    if isinstance(value, list):
-        return [read_value(element, memory) for element in value]
-    if not isinstance(value, dict):
-        return value
-    if "storage" in value:
-        return memory.tensor(value)
-    ((kind, content),) = value.items()
-    return _CONSTANTS.get(kind, functools.partial(getattr, torch))(content)
-
-
 def write_value(value: Any, memory: Memory) -> Any:
     if isinstance(value, torch.Tensor):
         return memory.write(value)
@@ -162,16 +147,18 @@ def set_state(state: Json, generator: torch.Tensor) -> None:
     torch.set_rng_state(generator)
 
 
-def run(operator: torch._ops.OpOverload, request: Json, memory: Memory) -> list[Any]:
+def run(callee: Callee, request: Json, memory: Memory) -> list[Any]:
     """The results, one for each that the schema names."""
+    if isinstance(callee, SubgraphCall):
+        return [callee.run(list(read_value(request["arguments"], memory.references)))]
     positional, keywords = [], {}
-    for parameter, value in zip(operator._schema.arguments, request["arguments"], strict=True):
+    for parameter, value in zip(callee._schema.arguments, request["arguments"], strict=True):
         if parameter.kwarg_only:
-            keywords[parameter.name] = read_value(value, memory)
+            keywords[parameter.name] = read_value(value, memory.references)
         else:
-            positional.append(read_value(value, memory))
-    results = operator(*positional, **keywords)
-    count = len(operator._schema.returns)
+            positional.append(read_value(value, memory.references))
+    results = callee(*positional, **keywords)
+    count = len(callee._schema.returns)
     return [results] if count == 1 else list(results or ())
 
 
@@ -184,11 +171,13 @@ def raised(error: Exception) -> Json:
 
 def call(channel: NodeChannel, request: Json, problems: list[str]) -> None:
     memory = Memory(channel.storages())
-    operator = find_operator(request["target"], problems)
+    callee = find_callee(request, problems)
     generator = memory.tensor(request["state"]["generator"])
     set_state(request["state"], generator)
     try:
-        results = run(operator, request, memory)
+        results = run(callee, request, memory)
+    except Refusal:
+        raise
     except Exception as error:
         channel.send(json.dumps(raised(error)))
         return
@@ -203,7 +192,7 @@ def serve(channel: NodeChannel, problems: list[str]) -> None:
         request = json.loads(text)
         try:
             if request["request"] == "describe":
-                channel.send(json.dumps(describe(find_operator(request["target"], problems))))
+                channel.send(json.dumps(describe(find_callee(request, problems))))
             else:
                 call(channel, request, problems)
         except Refusal as refusal:

@@ -102,6 +102,7 @@ _OPERATOR_MODULES = {
     "prims": ("torch._prims", "torch._inductor.inductor_prims"),
     "rngprims": ("torch._prims.rng_prims",),
     "quantized_decomposed": ("torch.ao.quantization.fx._decomposed",),
+    "higher_order": ("torch._higher_order_ops",),
     "torch_attn": ("torch.nn.attention.varlen",),
 }
 

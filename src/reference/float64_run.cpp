@@ -201,6 +201,9 @@ void follow(const Step& step, const Environment& native, Environment& wide, Muta
     wide[step.result] = widened_value(result, Widening::kFloat64);
   } else {
     if (mutation.writes_exact) no_oracle(step, "writes to integers and to floats");
+    if (step.kernel.calls_subgraphs()) {
+      no_oracle(step, "calls graphs, whose casts and decisions only a native run gives");
+    }
     run_widened(step, native, wide);
   }
 }
@@ -235,6 +238,10 @@ void run_free(const Program& program, Environment& wide, Widening widening,
     if (step.kernel.randomness() == Randomness::kGenerator) {
       throw StepFailure{
           fmt::format("{} (node `{}`) draws from the generator", step.target, step.name)};
+    }
+    if (step.kernel.calls_subgraphs()) {
+      throw StepFailure{fmt::format("{} (node `{}`) calls graphs, which cannot be widened",
+                                    step.target, step.name)};
     }
     wide.run(step, policy, widening);
     if (const std::string reason = bit_operation(step, wide); !reason.empty()) {

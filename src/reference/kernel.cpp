@@ -88,6 +88,16 @@ Kernel Kernel::resolve(const Node& node, PythonOperators* python) {
   }
 }
 
+Kernel Kernel::resolve(const SubgraphCall& call, PythonOperators* python) {
+  const Node& node = call.operands;
+  if (python == nullptr) unavailable(node, "calls graphs, which only Python can do");
+  try {
+    return from_python(python->make(call));
+  } catch (const Error& error) {
+    unavailable(node, fmt::format("calls graphs, and Python cannot run it: {}", error.what()));
+  }
+}
+
 std::optional<Kernel> Kernel::find(const Node& node, std::string& why) {
   if (node.target == "getitem") return from_prim(kGetItem, node);
   if (node.target.starts_with(kPrims)) return find_prim_kernel(node, why);

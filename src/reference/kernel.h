@@ -22,6 +22,8 @@ class Kernel {
   // What this process lacks is looked for in Python; `python` may be null. Throws kUnsupported,
   // naming node and target, when there is no such operator or none for the CPU.
   static Kernel resolve(const Node& node, PythonOperators* python);
+  // The same for an operator of higher order, which only Python has.
+  static Kernel resolve(const SubgraphCall& call, PythonOperators* python);
 
   const c10::FunctionSchema& schema() const { return *schema_; }
   Randomness randomness() const { return randomness_; }
@@ -30,6 +32,7 @@ class Kernel {
   // given NaN, the largest integer or true.
   bool leaves_content_open() const { return leaves_content_open_; }
   bool runs_in_python() const { return python_ != nullptr; }
+  bool calls_subgraphs() const { return python_ != nullptr && python_->calls_subgraphs(); }
 
   // Takes schema().arguments() off the stack and leaves schema().returns().
   void call(torch::jit::Stack& stack) const {

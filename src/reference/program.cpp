@@ -110,15 +110,24 @@ Program compile(const Graph& graph, const std::vector<std::string>& inputs,
       slots.nodes.emplace(node.name, slots.slot_of(*node.number));
     }
     if (node.kind != NodeKind::kCall || slots.nodes.contains(node.name)) continue;
+    Node called = with_rounded_number(graph, node);
+    Kernel kernel;
+    if (is_subgraph_call(node)) {
+      SubgraphCall call = subgraph_call(graph, node);
+      kernel = Kernel::resolve(call, python);
+      called = std::move(call.operands);
+    } else {
+      kernel = Kernel::resolve(node, python);
+    }
     Step step{.node = index,
               .name = node.name,
               .target = node.target,
               .rounds = rounds(node),
               .accumulates = accumulates(node),
-              .kernel = Kernel::resolve(node, python),
+              .kernel = std::move(kernel),
               .operands = {},
               .last_uses = {}};
-    step.operands = make_operands(with_rounded_number(graph, node), step.kernel.schema(), slots);
+    step.operands = make_operands(called, step.kernel.schema(), slots);
     step.result = declare(slots, node.name);
     program.steps.push_back(std::move(step));
   }

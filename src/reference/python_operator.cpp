@@ -43,10 +43,14 @@ bool is_written(const c10::Argument& argument) {
 
 }  // namespace
 
-PythonOperator::PythonOperator(std::string target, std::shared_ptr<PythonWorker> worker)
-    : target_(std::move(target)), worker_(std::move(worker)) {
-  const PythonWorker::Reply reply =
-      worker_->ask({{"request", "describe"}, {"target", target_}}, nullptr);
+PythonOperator::PythonOperator(std::string target, Json subgraph_call,
+                               std::shared_ptr<PythonWorker> worker)
+    : target_(std::move(target)),
+      subgraph_call_(std::move(subgraph_call)),
+      worker_(std::move(worker)) {
+  Json request = {{"request", "describe"}, {"target", target_}};
+  if (calls_subgraphs()) request["subgraph_call"] = subgraph_call_;
+  const PythonWorker::Reply reply = worker_->ask(request, nullptr);
   const JsonObject body(reply.body, kWhere);
   schema_ =
       std::make_shared<const c10::FunctionSchema>(torch::jit::parseSchema(body.string("schema")));
@@ -67,12 +71,13 @@ void PythonOperator::call(torch::jit::Stack& stack) const {
   Json state = calling_state();
   state["generator"] = arguments.write(generator_state, c10::TensorType::get());
   const Arena arena = arguments.to_arena();
-  PythonWorker::Reply reply = worker_->ask({{"request", "call"},
-                                            {"target", target_},
-                                            {"arguments", std::move(values)},
-                                            {"state", std::move(state)},
-                                            {"arena", arena.description()}},
-                                           &arena);
+  Json request = {{"request", "call"},
+                  {"target", target_},
+                  {"arguments", std::move(values)},
+                  {"state", std::move(state)},
+                  {"arena", arena.description()}};
+  if (calls_subgraphs()) request["subgraph_call"] = subgraph_call_;
+  PythonWorker::Reply reply = worker_->ask(request, &arena);
   const JsonObject body(reply.body, kWhere);
   if (body.string("reply") == "raised") raise(body);
   arguments.take_writes(generator_state, arena);
@@ -97,9 +102,13 @@ void PythonOperator::call(torch::jit::Stack& stack) const {
 std::shared_ptr<const PythonOperator> PythonOperators::find(const std::string& target) {
   const auto found = known_.find(target);
   if (found != known_.end()) return found->second;
-  auto found_now = std::make_shared<const PythonOperator>(target, worker_);
+  auto found_now = std::make_shared<const PythonOperator>(target, Json(), worker_);
   known_.emplace(target, found_now);
   return found_now;
+}
+
+std::shared_ptr<const PythonOperator> PythonOperators::make(const SubgraphCall& call) {
+  return std::make_shared<const PythonOperator>(call.operands.target, call.call, worker_);
 }
 
 }  // namespace fuseproof

@@ -1,6 +1,7 @@
 // Operators that this process does not have, run by a Python process (python/python_worker.h):
 // prims without a C++ form, operators that are registered from Python, operators whose only
-// implementation for the CPU is a Python one.
+// implementation for the CPU is a Python one, and calls of operators of higher order
+// (subgraph_call.h).
 #pragma once
 
 #include <map>
@@ -11,15 +12,18 @@
 #include <ATen/core/stack.h>
 
 #include "reference/python/python_worker.h"
+#include "reference/subgraph_call.h"
 
 namespace fuseproof {
 
 class PythonOperator {
  public:
-  PythonOperator(std::string target, std::shared_ptr<PythonWorker> worker);
+  // `subgraph_call`: null but for a call of an operator of higher order, with its graphs.
+  PythonOperator(std::string target, Json subgraph_call, std::shared_ptr<PythonWorker> worker);
 
   const std::shared_ptr<const c10::FunctionSchema>& schema() const { return schema_; }
   bool draws_random_numbers() const { return draws_random_numbers_; }
+  bool calls_subgraphs() const { return !subgraph_call_.is_null(); }
 
   // Takes schema()'s arguments off the stack and leaves its results; writes to arguments arrive.
   // Under this thread's number of threads, floating-point mode, grad mode and default dtype,
@@ -29,6 +33,7 @@ class PythonOperator {
 
  private:
   std::string target_;
+  Json subgraph_call_;
   std::shared_ptr<PythonWorker> worker_;
   std::shared_ptr<const c10::FunctionSchema> schema_;
   bool draws_random_numbers_ = false;
@@ -41,6 +46,8 @@ class PythonOperators {
 
   // Throws Error(kUnsupported) with the reason where Python has no such operator either.
   std::shared_ptr<const PythonOperator> find(const std::string& target);
+  // One call of an operator of higher order. Throws as well where its graphs cannot be rebuilt.
+  std::shared_ptr<const PythonOperator> make(const SubgraphCall& call);
 
  private:
   std::shared_ptr<PythonWorker> worker_;

@@ -77,7 +77,7 @@ class ResultReader {
     const c10::TypePtr type = without_optional(wanted);
     if (type->kind() == TypeKind::TensorType) return tensor(value);
     if (const auto list = type->cast<c10::ListType>()) return read_list(value, *list);
-    return plain(value);
+    return type->kind() == TypeKind::AnyType ? any(value) : plain(value);
   }
 
  private:
@@ -97,6 +97,15 @@ class ResultReader {
       object.fail("storage", "names no storage of the arena");
     }
     return view_storage(shared_storage(arena_, index), layout, kWhere);
+  }
+
+  // As the value itself tells: an operator of higher order gives what its graphs give.
+  IValue any(const Json& value) const {
+    if (value.is_object() && value.contains("storage")) return tensor(value);
+    if (!value.is_array()) return plain(value);
+    std::vector<IValue> elements;
+    for (const Json& element : value) elements.push_back(any(element));
+    return c10::ivalue::Tuple::create(std::move(elements));
   }
 
   IValue read_list(const Json& value, const c10::ListType& list) const {

@@ -15,6 +15,9 @@
 //   reply    {"reply": "raised", "message", "is_unimplemented"}   the operator's own exception
 //   reply    {"reply": "refused", "message"}              it cannot be run, and why
 //
+// Both requests of an operator of higher order have "subgraph_call" (reference/subgraph_call.h):
+// the call with its graphs, whose operands are then the arguments. The schema is one for that call.
+//
 // Arguments and results stand in the order of the schema. A value is written as in a graph
 // (graph/graph.h), a tensor as {"storage": index, "layout": {…}}: a storage of the message's own
 // arena, or, in a result with "of_arguments": true, one of the request's: a view of an argument.

@@ -137,7 +137,7 @@ def graph(*differences, calls=2):
 
 
 def test_a_graph_counts_once_however_much_of_it_differs():
-    refused = {"target": "higher_order.cond", "node": "", "reason": "node `cond_3`: sub-graphs"}
+    refused = {"target": "higher_order.cond", "node": "", "reason": "node `cond_3`: a constant"}
     other = {"target": "aten.sin.default", "node": "sin", "reason": "2 of 4 elements"}
     found = results.equality(
         {"graphs": [graph(), graph(other, other), graph(refused), graph(calls=0)], "error": ""}
@@ -148,11 +148,11 @@ def test_a_graph_counts_once_however_much_of_it_differs():
 
 
 def test_where_the_reference_is_not_aot_eager_is_named():
-    refused = {"target": "higher_order.cond", "node": "", "reason": "it calls sub-graphs"}
+    refused = {"target": "higher_order.cond", "node": "", "reason": "a branch writes"}
     result = entry("conditional", "functions", kernels=1, dry_runs=1, checked=1)
     result["equality"] = results.equality({"graphs": [graph(), graph(refused)], "error": ""})
     text = render.render([result], with_times=False, missing=[])
-    assert "| higher_order.cond | 1 | conditional | it calls sub-graphs |" in text
+    assert "| higher_order.cond | 1 | conditional | a branch writes |" in text
     assert "1 of 2 (50.0%)" in text
 
 

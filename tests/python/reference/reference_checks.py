@@ -111,3 +111,11 @@ def check_call(worker, target, *args, reference=None, **kwargs):
     assert len(run.outputs) == len(expected)
     for actual, value in zip(run.outputs, expected, strict=False):
         same_bits(actual, value)
+
+
+def check_graphs(graphs, *kinds):
+    """What the fixture `compared` gives: all are equal to `aot_eager`'s. kinds: of each graph."""
+    assert [graph["kind"] for graph in graphs] == list(kinds)
+    for graph in graphs:
+        assert graph["calls"] > 0
+        assert graph["differences"] == []

@@ -32,17 +32,29 @@ def argument_json(value):
     return value
 
 
+KINDS = {
+    "placeholder": "placeholder",
+    "get_attr": "constant",
+    "call_function": "call",
+    "output": "output",
+}
+
+
 def node_json(node):
-    kind = {"placeholder": "placeholder", "get_attr": "constant", "call_function": "call"}[node.op]
-    document = {"name": node.name, "kind": kind, "values": []}
+    document = {"name": node.name, "kind": KINDS[node.op], "values": []}
     if node.op == "get_attr":
         document["target"] = node.target
     if node.op == "call_function":
         is_getitem = node.target is operator.getitem
         document["target"] = "getitem" if is_getitem else str(node.target)
+    if node.op in ("call_function", "output"):
         document["arguments"] = [argument_json(argument) for argument in node.args]
         document["keywords"] = {name: argument_json(value) for name, value in node.kwargs.items()}
     return document
+
+
+def graph_json(graph):
+    return {"nodes": [node_json(node) for node in graph.nodes]}
 
 
 def layout_json(tensor):

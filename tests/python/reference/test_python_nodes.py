@@ -7,6 +7,7 @@ import custom_operators
 import pytest
 import torch
 from reference_checks import GraphBuilder, check_call, check_native, same_bits
+from reference_graphs import graph_json
 from reference_samples import X, randn
 from reference_worker import ReferenceWorker, WorkerError, worker_path
 from torch.ao.quantization.fx import _decomposed
@@ -175,12 +176,85 @@ def test_without_python_the_message_says_so(worker):
     assert "no Python interpreter was found" in message
 
 
-def test_a_higher_order_operator_is_refused_for_its_sub_graphs(torch_worker):
-    fragment = graph_of(aten.relu.default, X).fragment()
-    for target in ("higher_order.cond", "python:torch.ops.higher_order.cond"):
-        fragment["graph"]["nodes"][1]["target"] = target
-        with pytest.raises(WorkerError, match=r"higher_order\.cond.*sub-graphs"):
-            torch_worker.run(fragment, [X])
+def cond_of(true_graph, x):
+    """cond(x.any(), true_graph, false_graph, (x,)) with false_graph = -x, and the sine of it."""
+    false_graph = torch.fx.Graph()
+    negated = false_graph.call_function(aten.neg.default, (false_graph.placeholder("x"),))
+    false_graph.output((negated,))
+    build = GraphBuilder()
+    x_node = build.input(x)
+    predicate = build.call(aten.any.default, x_node)
+    cond = build.call(aten.relu.default, predicate)  # until its target is edited below
+    build.output(build.call(aten.sin.default, build.item(cond, 0)))
+    fragment = build.fragment()
+    (node,) = [node for node in fragment["graph"]["nodes"] if node["name"] == cond.name]
+    node["target"] = "python:torch.ops.higher_order.cond"
+    node["arguments"] += [{"subgraph": "yes"}, {"subgraph": "no"}, [{"node": x_node.name}]]
+    graphs = {"yes": true_graph, "no": false_graph}
+    fragment["graph"]["subgraphs"] = {name: graph_json(graph) for name, graph in graphs.items()}
+    return fragment
+
+
+def branch(target, *arguments):
+    graph = torch.fx.Graph()
+    graph.output((graph.call_function(target, (graph.placeholder("x"), *arguments)),))
+    return graph
+
+
+def test_a_cond_gives_what_its_branch_gives_and_has_no_float64_form(torch_worker):
+    for x in (X, torch.zeros(5)):
+        fragment = cond_of(branch(aten.mul.Tensor, 0.3), x)
+        native, wide = torch_worker.run(fragment, [x], modes=["native", "float64"])
+        same_bits(native.outputs[0], (x * 0.3 if x.any() else -x).sin())
+        (python_node,) = native.python_nodes
+        assert python_node["target"] == "python:torch.ops.higher_order.cond"
+        assert "calls graphs" in wide.no_oracle
+
+
+def test_a_branch_may_call_operators_of_the_users(python_worker, torch_worker):
+    fragment = cond_of(branch(mine.scaled_sine.default, 0.5), X)
+    (run,) = python_worker.run(fragment, [X])
+    same_bits(run.outputs[0], mine.scaled_sine.default(X, 0.5).sin())
+    with pytest.raises(WorkerError, match=r"scaled_sine.*of its graph `yes`: .*--import MODULE"):
+        torch_worker.run(fragment, [X])
+
+
+def test_a_branch_that_writes_into_an_operand_is_refused(torch_worker):
+    with pytest.raises(WorkerError, match="one of its graphs writes into an operand"):
+        torch_worker.run(cond_of(branch(aten.mul_.Tensor, 2.0), X), [X])
+
+
+def test_an_operator_of_higher_order_that_torch_lacks_is_named(torch_worker):
+    fragment = cond_of(branch(aten.mul.Tensor, 0.3), X)
+    (node,) = [node for node in fragment["graph"]["nodes"] if "higher" in node.get("target", "")]
+    node["target"] = "python:torch.ops.higher_order.perhaps"
+    with pytest.raises(WorkerError, match="torch has no operator of higher order `perhaps`"):
+        torch_worker.run(fragment, [X])
+
+
+def test_an_operator_that_an_operator_of_higher_order_calls(python_worker):
+    build = GraphBuilder()
+    both = build.call(aten.relu.default)
+    build.input(X)
+    build.output(build.item(both, 1))
+    fragment = build.fragment()
+    nodes = fragment["graph"]["nodes"]
+    nodes.insert(0, nodes.pop(1))
+    # What AOTAutograd makes of `accumulate(x, [x], weight=0.5)`.
+    nodes[1] |= {
+        "target": "python:torch.ops.higher_order.auto_functionalized_v2",
+        "arguments": [{"operator": "fuseproof_test.accumulate.default"}],
+        "keywords": {
+            "rows": [{"node": "arg1"}],
+            "weight": 0.5,
+            "_into_base_index": 0,
+            "_all_bases": [{"node": "arg1"}],
+        },
+    }
+    (run,) = python_worker.run(fragment, [X])
+    expected = X.clone()
+    mine.accumulate.default(expected, [X], weight=0.5)
+    same_bits(run.outputs[0], expected)
 
 
 def test_a_function_that_is_no_operator_is_refused_as_one(torch_worker):
