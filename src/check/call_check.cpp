@@ -18,7 +18,6 @@
 
 namespace fuseproof {
 
-// Of the last node of the fragment that came from one: what the kernel ends in.
 std::string last_user_line(const Graph& graph) {
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     std::string line = user_line(*node);

@@ -21,7 +21,7 @@ struct CheckSettings {
 };
 
 // "model.py:12: y = x.relu()": what the kernel ends in; "" where no line of the user's is known.
-std::string user_line(const SiteBundle& site);
+std::string last_user_line(const Graph& graph);
 
 // Runs the kernel twice (different poison) and the fragment once; in float64 and disturbed only
 // where the numbers need a further opinion. Throws Error for a fault of the bundle or of Fuseproof;

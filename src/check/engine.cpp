@@ -29,7 +29,7 @@ SiteResult unjudged(const SiteBundle& site, Verdict verdict, std::string message
   SiteResult result;
   result.address = site.address;
   result.kernel = site.spec.kernel;
-  result.user_line = user_line(site);
+  result.user_line = last_user_line(site.fragment.graph);
   result.verdict = verdict;
   result.stage = verdict_stage(verdict, Stage::kNone);
   result.message = std::move(message);
